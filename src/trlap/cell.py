@@ -1,0 +1,93 @@
+"""A cell: one combination of settings, its name, its folder and its state on disk.
+
+Nothing here imports a heavy library, so a finished cell is found and shown at once.
+"""
+
+import os
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from omegaconf import DictConfig, OmegaConf
+
+from trlap import embedding
+from trlap.cache import digest, read_json, writable, write_json, write_text
+from trlap.data import corpus as corpora
+from trlap.errors import TrlapError
+
+FORMAT = 1  # raised when the same config would give another result than before
+
+
+@dataclass
+class Cell:
+    """`settings` is what its hash is made of; the folder is named after what a person looks for."""
+
+    cfg: DictConfig
+    settings: dict[str, Any] = field(init=False)
+    name: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.settings = chosen = relevant(self.cfg)
+        names = [chosen[group]["name"] for group in ("dataset", "embedding", "mechanism")]
+        self.name = "-".join([*names, f"eps{chosen['epsilon']:g}", digest(chosen, 8)])
+
+    @property
+    def outputs(self) -> Path:
+        return Path(self.cfg.outputs)
+
+    @property
+    def folder(self) -> Path:
+        return self.outputs / self.name
+
+    def finished(self) -> bool:
+        status = self.folder / "status.json"
+        return status.exists() and read_json(status)["status"] == "ok"
+
+    def result(self) -> dict[str, Any]:
+        return {**read_json(self.folder / "result.json"), "folder": str(self.folder)}
+
+    @contextmanager
+    def recorded(self) -> Iterator[None]:
+        """Keep status.json true: running, then ok, or failed with its traceback."""
+        started = time.time()
+        status = {"status": "running", "hash": digest(self.settings), "pid": os.getpid(), "started": started}
+        with writable(self.outputs):
+            self.folder.mkdir(parents=True, exist_ok=True)
+        write_text(self.folder / "config.yaml", OmegaConf.to_yaml(self.cfg))
+        write_json(self.folder / "status.json", status)
+        try:
+            yield
+        except BaseException as error:
+            reason = str(error) if isinstance(error, TrlapError) else traceback.format_exc()
+            status |= {"status": "failed", "error": reason, "seconds": time.time() - started}
+            write_json(self.folder / "status.json", status)
+            raise
+        status |= {"status": "ok", "seconds": time.time() - started}
+        write_json(self.folder / "status.json", status)
+
+
+def relevant(cfg: DictConfig) -> dict[str, Any]:
+    """Every key that changes the result and none that does not: what a cell's hash is made of.
+
+    Files count by content, not by path. Without noise there is nothing to calibrate, so all cells with
+    mechanism=none or epsilon=inf are one.
+    """
+    keys = cast(dict[str, Any], OmegaConf.to_container(cfg, resolve=True))
+    for key in ("force", "plan", "fail_fast", "keep_checkpoints", "wandb", "device", "threads", "outputs"):
+        del keys[key]
+    keys["dataset"] |= {"path": None, "source": corpora.fingerprint(cfg.dataset)}
+    keys["embedding"] = {"name": cfg.embedding.name} | embedding.fingerprint(cfg.embedding)
+    if cfg.mechanism.name == "none" or cfg.epsilon == float("inf"):
+        keys["mechanism"] = {"name": "none"}
+        keys["epsilon"] = float("inf")
+        for key in ("delta", "clip", "projection", "calibration"):
+            del keys[key]
+    if "rewrite" not in cfg.stages:
+        del keys["model"]
+    if "classify" not in cfg.stages:
+        del keys["classifier"], keys["classify"]
+    return keys | {"format": FORMAT}

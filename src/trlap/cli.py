@@ -1,0 +1,46 @@
+"""What every command shares: one clear line for what a user can mend, and exit code 2.
+
+Anything else is a defect of ours and keeps its traceback.
+"""
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from hydra.errors import HydraException
+from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
+
+from trlap.config import explain
+from trlap.errors import TrlapError
+
+
+def task(function: Callable[[DictConfig], None]) -> Callable[[DictConfig], None]:
+    """Report an error inside the task itself, before Hydra adds lines of its own."""
+
+    @functools.wraps(function)
+    def reporting(cfg: DictConfig) -> None:
+        try:
+            function(cfg)
+        except TrlapError as error:
+            _fail(str(error))
+
+    return reporting
+
+
+def launch(main: Callable[[], Any]) -> None:
+    """Call a Hydra main; a command line that does not compose is one clear line too."""
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra then raises instead of printing its own report
+    try:
+        main()
+    except (HydraException, OmegaConfBaseException) as error:
+        _fail(explain(error))
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _fail(line: str) -> NoReturn:
+    print(f"error: {line}", file=sys.stderr)
+    sys.exit(2)

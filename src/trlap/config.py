@@ -1,0 +1,253 @@
+"""Every key a user can set: its type, its range, its meaning. Values stand in `conf/`.
+
+Hydra merges the YAML files into these dataclasses, so a misspelt key or a wrong type is refused while
+composing; `check` then tests the ranges. Nothing here imports a heavy library.
+"""
+
+import difflib
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, Union, get_type_hints
+
+from hydra.core.config_store import ConfigStore
+from omegaconf import MISSING, DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from trlap.errors import TrlapError
+
+STAGES = ("privatize",)
+
+
+def within(interval: str, default: Any = MISSING) -> Any:
+    """A number in an interval written as in mathematics, e.g. `(0, inf]`; null passes if optional."""
+    return field(default=default, metadata={"within": interval})
+
+
+def one_of(*choices: str, default: Any = MISSING) -> Any:
+    return field(default=default, metadata={"choices": choices})
+
+
+@dataclass
+class Hub:
+    """Where the Hugging Face hub keeps a dataset, and how its columns are called there."""
+
+    id: str | None = None
+    subset: str | None = None
+    rename: dict[str, str] = field(default_factory=dict)  # hub column: our column
+
+
+@dataclass
+class Splits:
+    """How the paper cuts a corpus, in rows. null takes what the source has."""
+
+    pool: bool = False  # pool the source's files, then cut anew
+    train: int | None = within("[1, inf)", None)  # validation, where carved, is part of it
+    # null: validation_share of training, or the source's own where train is null too
+    validation: int | None = within("[1, inf)", None)
+    test: int | None = within("[1, inf)", None)  # null and no such file: 20 % of training
+    per_label: int | None = within("[1, inf)", None)  # draw as many rows of each label first
+    validation_share: float = within("(0, 1)", 0.05)
+
+
+@dataclass
+class Limit:
+    """A seeded sample of at most so many rows, taken after the split."""
+
+    train: int | None = within("[1, inf)", None)
+    validation: int | None = within("[1, inf)", None)
+    test: int | None = within("[1, inf)", None)
+
+
+@dataclass
+class Dataset:
+    name: str = MISSING
+    path: str | None = None  # a folder with train/validation/test files, or one file
+    hub: Hub = field(default_factory=Hub)
+    revision: str | None = None  # a commit or tag on the hub; null: the newest
+    text: str = "text"  # column
+    label: str | None = None  # column; null: no labels
+    label_names: list[str] | None = None
+    sentences: bool = False  # cut documents into sentences
+    tokenized: bool | None = None  # tokens stand apart already; null: look at the text
+    unknown: str | None = None  # the source's own mark for an unknown word
+    # for text that is not tokenised yet:
+    html: bool = False  # resolve entities (also without their &), take tags away
+    replace: dict[str, str] = field(default_factory=dict)  # what a source writes for line breaks
+    max_words: int | None = within("[1, inf)", None)  # leave out longer sentences
+    split: Splits = field(default_factory=Splits)
+    limit: Limit = field(default_factory=Limit)
+    seed: int = within("[0, inf)", 0)  # of splits and samples; the noise has its own
+    vocabulary: str = "train"  # train | public | a file with one word a line
+    vocabulary_size: int = within("[2, inf)", 10_000)
+
+
+@dataclass
+class Embedding:
+    name: str = MISSING
+    source: str = one_of("asset", "gensim", "random")
+    id: str | None = None  # the asset's name, or gensim.downloader's
+    path: str | None = None  # GloVe .txt, word2vec .txt or .bin, fastText .vec; may be .gz
+    dimension: int = within("[1, inf)", 300)
+    seed: int = within("[0, inf)", 0)  # of the public vectors of words that have none
+
+
+@dataclass
+class BertScore:
+    model: str | None = MISSING  # an asset's name, a folder, or a hub id; null: off
+    num_layers: int | None = within("[1, inf)")  # null: bert-score's own table
+    batch_size: int = within("[1, inf)")
+
+
+@dataclass
+class Metrics:
+    bootstrap: int = within("[0, inf)")  # resamples for the 95 % intervals
+    bertscore: BertScore = field(default_factory=BertScore)
+
+
+@dataclass
+class Model:
+    """The auto-encoder of stage `rewrite`."""
+
+    name: str = MISSING
+    hidden: int = within("[1, inf)")
+    code: int = within("[1, inf)")
+    layers: int = within("[1, inf)")
+    dropout: float = within("[0, 1)")
+    lr: float = within("(0, inf)")
+    betas: list[float] = MISSING
+    batch: int = within("[1, inf)")
+    epochs: int = within("[1, inf)")
+
+
+@dataclass
+class Classifier:
+    name: str = MISSING
+    hidden: int = within("[1, inf)")
+    dropout: float = within("[0, 1)")
+    lr: float = within("(0, inf)")
+    batch: int = within("[1, inf)")
+    epochs: int = within("[1, inf)")
+    seeds: list[int] = MISSING
+
+
+@dataclass
+class Classify:
+    train_on: str = one_of("private", "rewritten", "original")
+    test_on: str = one_of("private", "rewritten", "original")
+    debias: str = one_of("none", "unbiased", "posterior")
+
+
+@dataclass
+class Wandb:
+    mode: str = one_of("offline", "online", "disabled")
+    log_text: bool = MISSING
+    project: str = MISSING
+
+
+@dataclass
+class Protocol:
+    name: str = one_of("paper", "release")
+
+
+@dataclass
+class Config:
+    dataset: Dataset = field(default_factory=Dataset)
+    embedding: Embedding = field(default_factory=Embedding)
+    # a mechanism's own keys are typed by its class (trlap.mechanism), so that one file adds one
+    mechanism: dict[str, Any] = MISSING
+    model: Model = field(default_factory=Model)
+    classifier: Classifier = field(default_factory=Classifier)
+    protocol: Protocol = field(default_factory=Protocol)
+    epsilon: float = within("(0, inf]")  # inf: no noise
+    delta: Union[str, float, int] = MISSING  # noqa: UP007  `paper` (4^-d) or a number in (0, 1)
+    clip: float = within("(0, inf)")
+    projection: str = one_of("clipped", "original")
+    calibration: str = one_of("published", "exact")
+    oov: str = one_of("unk", "keep")
+    seed: int = within("[0, inf)")
+    stages: list[str] = MISSING
+    metrics: Metrics = field(default_factory=Metrics)
+    classify: Classify = field(default_factory=Classify)
+    wandb: Wandb = field(default_factory=Wandb)
+    device: str = MISSING
+    threads: int = within("[0, inf)")  # 0: all cores
+    force: bool = MISSING
+    plan: bool = MISSING
+    fail_fast: bool = MISSING
+    keep_checkpoints: bool = MISSING
+    outputs: str = MISSING
+
+
+ConfigStore.instance().store(name="schema", node=Config)
+
+
+def check(cfg: DictConfig) -> None:
+    """Test every range of the schema and the few rules that tie keys together."""
+    for name, value, limits in _leaves(cfg, Config):
+        check_range(name, value, limits)
+    if cfg.delta != "paper" and not (_is_number(cfg.delta) and 0 < cfg.delta < 1):
+        raise TrlapError(f"delta={cfg.delta}: must be `paper` (4^-d) or a number in (0, 1)")
+    if unknown := [stage for stage in cfg.stages if stage not in STAGES]:
+        raise TrlapError(f"stages: no stage {unknown[0]!r}; there are {', '.join(STAGES)}")
+    if not re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", cfg.device):
+        raise TrlapError(f"device={cfg.device}: must be auto, cpu, mps, cuda or cuda:N")
+
+
+def check_range(name: str, value: Any, limits: Mapping[str, Any]) -> None:
+    """Test one value against what `within` or `one_of` said of its field."""
+    if "within" in limits and value is not None and not _inside(value, limits["within"]):
+        raise TrlapError(f"{name}={value}: must be in {limits['within']}")
+    if "choices" in limits and value not in limits["choices"]:
+        raise TrlapError(f"{name}={value}: must be one of {', '.join(limits['choices'])}")
+
+
+def _leaves(cfg: DictConfig, schema: type, prefix: str = "") -> Iterator[tuple[str, Any, Any]]:
+    hints = get_type_hints(schema)
+    for item in fields(schema):
+        name = prefix + item.name
+        if OmegaConf.is_missing(cfg, item.name):
+            raise TrlapError(f"{name}: no value given")
+        if is_dataclass(hints[item.name]):
+            yield from _leaves(cfg[item.name], hints[item.name], name + ".")  # type: ignore[arg-type]
+        else:
+            yield name, cfg[item.name], item.metadata
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _inside(value: float, interval: str) -> bool:
+    low, high = (float(end) for end in interval[1:-1].split(","))
+    above = value >= low if interval[0] == "[" else value > low
+    below = value <= high if interval[-1] == "]" else value < high
+    return not math.isnan(value) and above and below
+
+
+def explain(error: Exception) -> str:
+    """One line for what Hydra or OmegaConf found wrong with the command line."""
+    cause = error.__cause__ if isinstance(error.__cause__, OmegaConfBaseException) else error
+    text = str(cause)
+    key = re.search(r"full_key: (\S+)", text)
+    if match := re.search(r"Key '(\w+)' (?:is )?not in", text):
+        wrong = key.group(1) if key else match.group(1)
+        near = difflib.get_close_matches(wrong, _all_keys(), n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else "see `python run.py --help`"
+        return f"no such key: {wrong}; {hint}"
+    if match := re.search(r"Could not find '(\w+)/(\S+)'.*?:\n(.*?)\n\S", text + "\n.", re.DOTALL):
+        group, option, options = match.groups()
+        return f"{group}={option}: there is none; choose from {', '.join(options.split())}"
+    line = re.sub(r"\s*\n\s*", " ", re.split(r"\n\s*full_key:", text)[0]).strip()
+    return f"{key.group(1)}: {line}" if key else line
+
+
+def _all_keys() -> list[str]:
+    def names(schema: type, prefix: str = "") -> Iterator[str]:
+        for name, hint in get_type_hints(schema).items():
+            yield prefix + name
+            if is_dataclass(hint):
+                yield from names(hint, f"{prefix}{name}.")  # type: ignore[arg-type]
+
+    return list(names(Config))

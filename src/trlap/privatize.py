@@ -1,0 +1,76 @@
+"""Algorithm 1 over whole corpora, in fixed blocks of tokens.
+
+Each block draws from a generator of its own, keyed by (seed, split, block), so that a result does not
+depend on the batch size, the number of workers or what else was privatised before.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from trlap.data.tokens import Vocabulary
+from trlap.mechanism import Base
+
+BLOCK = 1024  # tokens; part of what a seed means, so never change it
+
+
+def block_generator(seed: int, purpose: str, block: int, device: torch.device) -> torch.Generator:
+    key = hashlib.sha256(f"{seed}/{purpose}/{block}".encode()).digest()
+    return torch.Generator(device).manual_seed(int.from_bytes(key[:8], "big") >> 1)
+
+
+def privatize(
+    mechanism: Base,
+    words: NDArray[np.int32],
+    generator: Callable[[int], torch.Generator],
+    progress: Callable[[int], None] = lambda tokens: None,
+) -> NDArray[np.int32]:
+    """A private word for every word. `generator(block)` gives the randomness of each block."""
+    private = np.empty_like(words)
+    device = mechanism.space.device
+    for block, start in enumerate(range(0, len(words), BLOCK)):
+        part = torch.from_numpy(words[start : start + BLOCK].astype(np.int64)).to(device)
+        private[start : start + BLOCK] = mechanism.draw(part, generator(block)).cpu().numpy()
+        progress(len(part))
+    return private
+
+
+@dataclass(frozen=True)
+class Private:
+    """Private texts, and how many tokens were unknown words and how many of those were let through."""
+
+    texts: list[str]
+    tokens: int
+    unknown: int
+    leaked: int
+
+
+def privatize_texts(
+    mechanism: Base,
+    vocabulary: Vocabulary,
+    texts: Sequence[str],
+    generator: Callable[[int], torch.Generator],
+    oov: str = "unk",
+    progress: Callable[[int], None] = lambda tokens: None,
+) -> Private:
+    """Privatise every position of tokenised texts.
+
+    A token outside the vocabulary is `<unk>`, a word like any other, and is privatised too, or its
+    positions would leak. `oov=keep` passes it through instead: those tokens are counted as leaked.
+    """
+    words, offsets = vocabulary.encode(texts)
+    private = np.array(vocabulary.words, dtype=object)[
+        privatize(mechanism, words, generator, progress)
+    ]
+    unknown = np.flatnonzero(words == 0)
+    if oov == "keep":
+        original = [token for text in texts for token in text.split()]
+        for i in unknown:
+            private[i] = original[i]
+    lines = [" ".join(private[start:end]) for start, end in pairwise(offsets)]
+    return Private(lines, len(words), len(unknown), len(unknown) if oov == "keep" else 0)

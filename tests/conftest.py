@@ -1,0 +1,51 @@
+"""What tests share: the command line in a sub-process, composed configs, real corpora where present."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hydra import compose, initialize_config_dir
+from omegaconf import DictConfig
+
+ROOT = Path(__file__).parent.parent
+os.environ.setdefault("TRLAP_CACHE", str(ROOT / "outputs" / "cache"))
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # two pytest workers share two cores
+
+import trlap.config  # noqa: E402, F401  registers the schema
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def configure() -> Callable[..., DictConfig]:
+    """The config that `python run.py <overrides>` would see."""
+
+    def configure(*overrides: str) -> DictConfig:
+        with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
+            return compose("config", list(overrides))
+
+    return configure
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """`python run.py <overrides>` in a sub-process, with its outputs in a temporary folder."""
+
+    def run(*overrides: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, str(ROOT / "run.py"), f"outputs={tmp_path}/outputs", *overrides]
+        return subprocess.run(
+            command, capture_output=True, text=True, cwd=ROOT, env={**os.environ, **environment}
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def corpora() -> Path:
+    """The folder of real corpora that TRLAP_DATA names."""
+    if "TRLAP_DATA" not in os.environ:
+        pytest.skip("TRLAP_DATA is not set: no real corpora on this machine")
+    return Path(os.environ["TRLAP_DATA"])
