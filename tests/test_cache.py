@@ -1,6 +1,5 @@
 import json
 import math
-import os
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +29,7 @@ def test_atomic_write_leaves_the_old_file_when_the_block_fails(tmp_path: Path) -
         temporary.write_text("half")
         raise RuntimeError
     assert path.read_text() == "old"
-    assert os.listdir(tmp_path) == ["file"]
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
 
 
 def test_cached_builds_once_and_leaves_nothing_of_a_failed_build(tmp_path: Path) -> None:
@@ -44,7 +43,7 @@ def test_cached_builds_once_and_leaves_nothing_of_a_failed_build(tmp_path: Path)
 
     with pytest.raises(RuntimeError):
         cached(tmp_path, "stage", 1, build)
-    assert os.listdir(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
     folder = cached(tmp_path, "stage", 1, build)
     assert cached(tmp_path, "stage", 1, build) == folder
     assert len(calls) == 2

@@ -25,7 +25,9 @@ def test_clipping_shortens_only_what_is_longer() -> None:
 
 
 @pytest.mark.parametrize("projection", ["clipped", "original"])
-@pytest.mark.parametrize(("count", "dimension"), [(2, 3), (127, 5), (128, 7), (129, 300), (1000, 20)])
+@pytest.mark.parametrize(
+    ("count", "dimension"), [(2, 3), (127, 5), (128, 7), (129, 300), (1000, 20)]
+)
 def test_nearest_is_brute_force(count: int, dimension: int, projection: str) -> None:
     space = make_space(count, dimension, clip=1.5, projection=projection)
     points = torch.randn(200, dimension, generator=torch.Generator().manual_seed(1)) * 2
@@ -68,12 +70,23 @@ def test_nearest_is_brute_force_at_every_scale(n: int, d: int, seed: int, scale:
 
 def test_centred_cosine() -> None:
     vectors = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]], np.float32) + 5  # a shared direction
-    prior = np.full(4, 0.25)
+    space = Space(list("abcd"), vectors, np.full(4, 0.25), clip=None)
     words = np.arange(4, dtype=np.int32)
-    assert centred_cosine(words, words, vectors, prior) == (pytest.approx(1), pytest.approx(0, abs=1e-12))
+    mean, best = centred_cosine(words, words, space)
+    assert mean == pytest.approx(1)
+    assert best == pytest.approx(0, abs=1e-12)
     opposite = np.array([2, 3, 0, 1], np.int32)
-    assert centred_cosine(words, opposite, vectors, prior)[0] == pytest.approx(-1)
+    assert centred_cosine(words, opposite, space)[0] == pytest.approx(-1)
     constant = np.zeros(4, np.int32)
-    mean, best = centred_cosine(words, constant, vectors, prior)
-    assert mean == pytest.approx(0, abs=1e-12)  # raw cosine would say about 0.98
-    assert best is not None and best >= mean - 1e-12
+    # raw cosine would say about 0.98
+    assert centred_cosine(words, constant, space)[0] == pytest.approx(0, abs=1e-12)
+
+
+def test_the_vector_of_unk_neither_moves_the_mean_nor_is_judged() -> None:
+    vectors = np.array([[90, 70], [1, 0], [0, 1], [-1, 0], [0, -1]], np.float32)
+    space = Space(["<unk>", *"abcd"], vectors, np.array([0.6, 0.1, 0.1, 0.1, 0.1]), clip=None)
+    words = np.arange(5, dtype=np.int32)
+    with_unk = vectors[4] @ vectors[0] / np.linalg.norm(vectors[0])
+    found = centred_cosine(words, words[::-1].copy(), space)[0]
+    assert found == pytest.approx((-1 + 1 - 1 + with_unk) / 4)
+    assert centred_cosine(words[:1], words[:1], space) == (None, None)

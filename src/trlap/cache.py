@@ -64,8 +64,8 @@ def atomic(path: Path) -> Iterator[Path]:
         temporary = Path(name)
         try:
             yield temporary
-            os.chmod(temporary, 0o666 & ~_umask())  # mkstemp gives 0600
-            os.replace(temporary, path)
+            temporary.chmod(0o666 & ~_umask())  # mkstemp gives 0600
+            temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
 
@@ -87,11 +87,11 @@ def cached(
         try:
             build(temporary)
             write_json(temporary / "key.json", key)
-            os.chmod(temporary, 0o777 & ~_umask())
+            temporary.chmod(0o777 & ~_umask())
             if redo and folder.is_dir():  # the old one stays until the new one is complete
                 shutil.rmtree(folder)
             try:
-                os.rename(temporary, folder)
+                temporary.rename(folder)
             except OSError:
                 if not folder.is_dir():  # else another process was faster, with the same content
                     raise

@@ -54,7 +54,12 @@ class Cell:
     def recorded(self) -> Iterator[None]:
         """Keep status.json true: running, then ok, or failed with its traceback."""
         started = time.time()
-        status = {"status": "running", "hash": digest(self.settings), "pid": os.getpid(), "started": started}
+        status = {
+            "status": "running",
+            "hash": digest(self.settings),
+            "pid": os.getpid(),
+            "started": started,
+        }
         with writable(self.outputs):
             self.folder.mkdir(parents=True, exist_ok=True)
         write_text(self.folder / "config.yaml", OmegaConf.to_yaml(self.cfg))
@@ -77,7 +82,16 @@ def relevant(cfg: DictConfig) -> dict[str, Any]:
     mechanism=none or epsilon=inf are one.
     """
     keys = cast(dict[str, Any], OmegaConf.to_container(cfg, resolve=True))
-    for key in ("force", "plan", "fail_fast", "keep_checkpoints", "wandb", "device", "threads", "outputs"):
+    for key in (
+        "force",
+        "plan",
+        "fail_fast",
+        "keep_checkpoints",
+        "wandb",
+        "device",
+        "threads",
+        "outputs",
+    ):
         del keys[key]
     keys["dataset"] |= {"path": None, "source": corpora.fingerprint(cfg.dataset)}
     keys["embedding"] = {"name": cfg.embedding.name} | embedding.fingerprint(cfg.embedding)

@@ -18,6 +18,7 @@ from omegaconf.errors import OmegaConfBaseException
 from trlap.errors import TrlapError
 
 STAGES = ("privatize",)
+RELEASED = ("none", "gaussian", "laplace", "trlap", "cmp", "mahalanobis", "pte")
 
 
 def within(interval: str, default: Any = MISSING) -> Any:
@@ -107,6 +108,22 @@ class Metrics:
 
 
 @dataclass
+class WordNoise:
+    """What happens to the words that the encoder reads in training."""
+
+    drop: float = within("[0, 1)")  # probabilities
+    blank: float = within("[0, 1]")
+    substitute: float = within("[0, 1]")
+    shuffle: float = within("[0, inf)")  # how far a word may move, in words; 0: not at all
+
+
+@dataclass
+class Trainer:
+    devices: int = within("[1, inf)")  # several: each takes batches of its own
+    precision: str = one_of("auto", "32-true", "16-mixed", "bf16-mixed")  # auto: mixed on CUDA
+
+
+@dataclass
 class Model:
     """The auto-encoder of stage `rewrite`."""
 
@@ -114,11 +131,17 @@ class Model:
     hidden: int = within("[1, inf)")
     code: int = within("[1, inf)")
     layers: int = within("[1, inf)")
+    tied: bool = MISSING  # the output layer shares the embedding's vectors
     dropout: float = within("[0, 1)")
+    word_noise: WordNoise = field(default_factory=WordNoise)
     lr: float = within("(0, inf)")
     betas: list[float] = MISSING
+    gradient_clip: float | None = within("(0, inf)")  # largest norm; null: off
     batch: int = within("[1, inf)")
     epochs: int = within("[1, inf)")
+    patience: int | None = within("[1, inf)")  # epochs without a better validation loss; null: all
+    max_length: int | None = within("[1, inf)")  # of a rewritten sentence; null: longest in training + 10
+    trainer: Trainer = field(default_factory=Trainer)
 
 
 @dataclass
@@ -180,26 +203,61 @@ class Config:
     outputs: str = MISSING
 
 
+@dataclass
+class Privatize:
+    """scripts/privatize.py: a user's own text."""
+
+    input: str = MISSING  # .txt .csv .tsv .jsonl .parquet, or - for standard input
+    output: str = MISSING
+    column: str = MISSING  # of a table
+    format: str | None = one_of("txt", "csv", "tsv", "jsonl", "parquet")  # null: by the file's name
+    embedding: Embedding = field(default_factory=Embedding)
+    mechanism: dict[str, Any] = MISSING
+    epsilon: float = within("(0, inf]")
+    delta: Union[str, float, int] = MISSING  # noqa: UP007
+    clip: float = within("(0, inf)")
+    projection: str = one_of("clipped", "original")
+    calibration: str = one_of("published", "exact")
+    oov: str = one_of("unk", "keep")
+    vocabulary: str = MISSING  # public, or a file with one word a line
+    vocabulary_size: int = within("[2, inf)")
+    seed: int | None = within("[0, inf)")
+    reproducible: bool = MISSING
+    device: str = MISSING
+    threads: int = within("[0, inf)")
+    force: bool = MISSING
+
+
 ConfigStore.instance().store(name="schema", node=Config)
+ConfigStore.instance().store(name="privatize_schema", node=Privatize)
 
 
 def check(cfg: DictConfig) -> None:
     """Test every range of the schema and the few rules that tie keys together."""
-    for name, value, limits in _leaves(cfg, Config):
+    schema = OmegaConf.get_type(cfg)
+    assert schema is not None
+    for name, value, limits in _leaves(cfg, schema):
         check_range(name, value, limits)
     if cfg.delta != "paper" and not (_is_number(cfg.delta) and 0 < cfg.delta < 1):
         raise TrlapError(f"delta={cfg.delta}: must be `paper` (4^-d) or a number in (0, 1)")
-    if unknown := [stage for stage in cfg.stages if stage not in STAGES]:
-        raise TrlapError(f"stages: no stage {unknown[0]!r}; there are {', '.join(STAGES)}")
     if not re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", cfg.device):
         raise TrlapError(f"device={cfg.device}: must be auto, cpu, mps, cuda or cuda:N")
+    if schema is not Config:
+        return
+    if cfg.protocol.name == "release" and cfg.mechanism.name not in RELEASED:
+        raise TrlapError(
+            f"protocol=release: the authors' code has no mechanism={cfg.mechanism.name}; "
+            f"it has {', '.join(RELEASED)}"
+        )
+    if unknown := [stage for stage in cfg.stages if stage not in STAGES]:
+        raise TrlapError(f"stages: no stage {unknown[0]!r}; there are {', '.join(STAGES)}")
 
 
 def check_range(name: str, value: Any, limits: Mapping[str, Any]) -> None:
     """Test one value against what `within` or `one_of` said of its field."""
     if "within" in limits and value is not None and not _inside(value, limits["within"]):
         raise TrlapError(f"{name}={value}: must be in {limits['within']}")
-    if "choices" in limits and value not in limits["choices"]:
+    if "choices" in limits and value is not None and value not in limits["choices"]:
         raise TrlapError(f"{name}={value}: must be one of {', '.join(limits['choices'])}")
 
 
@@ -210,7 +268,7 @@ def _leaves(cfg: DictConfig, schema: type, prefix: str = "") -> Iterator[tuple[s
         if OmegaConf.is_missing(cfg, item.name):
             raise TrlapError(f"{name}: no value given")
         if is_dataclass(hints[item.name]):
-            yield from _leaves(cfg[item.name], hints[item.name], name + ".")  # type: ignore[arg-type]
+            yield from _leaves(cfg[item.name], hints[item.name], name + ".")
         else:
             yield name, cfg[item.name], item.metadata
 
@@ -250,4 +308,4 @@ def _all_keys() -> list[str]:
             if is_dataclass(hint):
                 yield from names(hint, f"{prefix}{name}.")  # type: ignore[arg-type]
 
-    return list(names(Config))
+    return list(dict.fromkeys([*names(Config), *names(Privatize)]))

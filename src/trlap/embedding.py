@@ -65,10 +65,17 @@ def build_table(cfg: config.Embedding, words: Sequence[str]) -> Table:
                 vectors[index[word]] = vector
                 known[index[word]] = True
         if not known.any():
-            raise TrlapError(f"{path}: none of its words is in the vocabulary of {len(words)} words")
-        info = {"name": cfg.name, "source": path.name, "sha256": file_sha256(path), "seed": cfg.seed}
+            raise TrlapError(
+                f"{path}: none of its words is in the vocabulary of {len(words)} words"
+            )
+        info = {
+            "name": cfg.name,
+            "source": path.name,
+            "sha256": file_sha256(path),
+            "seed": cfg.seed,
+        }
     length = float(np.median(np.linalg.norm(vectors[known], axis=1))) if known.any() else 1.0
-    for i in np.flatnonzero(~known):
+    for i in np.flatnonzero(~known).tolist():
         vectors[i] = random_vector(words[i], cfg.dimension, cfg.seed) * length
     info |= {"words": len(words), "known": int(known.sum()), "median_length": length}
     return Table(vectors, known, info)
@@ -78,19 +85,22 @@ def random_vector(word: str, dimension: int, seed: int) -> NDArray[np.float64]:
     """A direction drawn uniformly, by a generator keyed with (seed, word)."""
     entropy = int.from_bytes(hashlib.sha256(f"{seed}:{word}".encode()).digest(), "big")
     vector = np.random.default_rng(entropy).standard_normal(dimension)
-    return vector / np.linalg.norm(vector)  # type: ignore[no-any-return]
+    return vector / np.linalg.norm(vector)
 
 
 def frequent_words() -> list[str]:
     """The words of the glove840b asset in order of frequency: a public word list."""
     with assets.fetch("glove840b").open(encoding="utf-8") as file:
         next(file)  # header
-        return [line.split(" ", 1)[0] for line in file]
+        words = (line.split(" ", 1)[0] for line in file)
+        return [word for word in words if len(word.split()) == 1]  # a few hold no-break spaces
 
 
 def _asset(cfg: config.Embedding) -> assets.Asset:
     if cfg.id not in assets.ASSETS:
-        raise TrlapError(f"embedding.id={cfg.id}: no such asset; there are {', '.join(assets.ASSETS)}")
+        raise TrlapError(
+            f"embedding.id={cfg.id}: no such asset; there are {', '.join(assets.ASSETS)}"
+        )
     return assets.ASSETS[cfg.id]
 
 
@@ -151,7 +161,9 @@ def _read(path: Path, dimension: int, wanted: Iterable[str]) -> Iterator[tuple[s
             with suppress(ValueError):
                 vector = np.array(values, np.float32)
             if not (vector.size and np.isfinite(vector).all()):
-                raise TrlapError(f"{where}: the vector of {word!r} holds something that is no number")
+                raise TrlapError(
+                    f"{where}: the vector of {word!r} holds something that is no number"
+                )
             yield word, vector
 
 

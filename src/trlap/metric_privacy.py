@@ -1,23 +1,26 @@
 """The canonical guarantee of metric-DP noise: exact δ(ε') and ε'(δ) of the multivariate Laplace.
 
-Noise with density ∝ e^{−ε‖z‖₂} in d dimensions promises ε·‖x − x'‖ (metric DP: Feyisetan et al. 2020; it
-follows from the triangle inequality and is tight). Two inputs at distance s therefore have the pure
-ε_max = a = ε·s. Below it, with a δ > 0,
+Noise with density ∝ e^{−ε‖z‖₂} in d dimensions promises ε·‖x − x'‖ (metric DP: Feyisetan et al.
+2020; it follows from the triangle inequality and is tight). Two inputs at distance s therefore
+have the pure ε_max = a = ε·s. Below it, with a δ > 0,
 
     δ(ε') = E[(1 − e^{ε'−L})₊],     L = ε(‖z + s‖ − ‖z‖) = √(r² + 2rac + a²) − r
 
-where r = ε‖z‖ ~ Gamma(d, 1) and c, the cosine between z and s, has density ∝ (1 − c²)^{(d−3)/2}: only a and
-d matter. In many dimensions c is close to 0 and r to d, so that L is nearly N(a²/2d, a²/d) and a is far
-from what a realistic δ costs: at d = 300 and a = 20 (ε = 10, C = 1), ε' at δ = 1e-6 is EPS_HERE.
+where r = ε‖z‖ ~ Gamma(d, 1) and c, the cosine between z and s, has density ∝ (1 − c²)^{(d−3)/2}:
+only a and d matter. In many dimensions c is close to 0 and r to d, so that L is nearly
+N(a²/2d, a²/d) while a is well below d, and a is far more than a realistic δ costs: at d = 300,
+C = 1 and δ = 1e-6, ε' is 0.46 for ε = 1 (a = 2), 5.63 for ε = 10 (a = 20) and 104 for ε = 100
+(a = 200).
 
-**δ grows with the distance**, so the largest distance is the worst case. Proof: write u for the direction of
-s and A = {z : ‖z + su‖ − ‖z‖ > ε'/ε} for the best event at distance s. Every z in A is nearer to 0 than to
-−su, so (z + su)·u > 0, and moving the second centre on to −s'u, s' > s, takes it further from all of A:
+**δ grows with the distance**, so the largest distance is the worst case. Proof: write u for the
+direction of s and A = {z : ‖z + su‖ − ‖z‖ > ε'/ε} for the best event at distance s. Every z in A
+is nearer to 0 than to −su, so (z + su)·u > 0, and moving the second centre on to −s'u, s' > s,
+takes it further from all of A:
 
     δ_{s'} ≥ P(A) − e^{ε'} P_{s'}(A) ≥ P(A) − e^{ε'} P_s(A) = δ_s.
 
-Only that the density falls with ‖z‖ was used. The pair (P, Q) is also symmetric: exchanging the two inputs
-reflects the noise and gives the same δ.
+Only that the density falls with ‖z‖ was used. The pair (P, Q) is also symmetric: exchanging the
+two inputs reflects the noise and gives the same δ.
 
 Everything is in logarithms: ln δ is exact where δ itself is no float any more.
 """
@@ -42,8 +45,8 @@ def laplace_ball_log_delta(
 ) -> float:
     """ln δ(ε') of noise ∝ e^{−ε‖z‖} in d dimensions for two inputs at that distance, for ε' ≥ 0.
 
-    −inf from ε' = ε·distance on. The relative error of δ is below 1e-9 (d ≤ 10,000, any distance), also
-    where δ underflows.
+    −inf from ε' = ε·distance on. The relative error of δ is below 1e-9 (d ≤ 10,000, any distance),
+    also where δ underflows.
     """
     a = epsilon * distance
     _check(epsilon_prime, a, dimension)
@@ -59,7 +62,7 @@ def laplace_ball_log_delta(
 def laplace_ball_epsilon(
     log_delta: float, epsilon: float, distance: float, dimension: int
 ) -> float:
-    """The smallest ε' ≥ 0 with δ(ε') ≤ δ: at most ε·distance, which δ = 0 costs. Inverse of the above."""
+    """The smallest ε' ≥ 0 with δ(ε') ≤ δ, the inverse of the above. δ = 0 costs ε·distance."""
     a = epsilon * distance
     _check(0.0, a, dimension)
 
@@ -83,15 +86,18 @@ def _check(epsilon_prime: float, a: float, dimension: int) -> None:
 
 
 def _log_integral(e: float, a: float, d: int) -> float:
-    """ln ∫∫ (1 − e^{e−L})₊ over the radius (outside) and the angle (inside), by Gauss–Legendre quadrature.
+    """ln ∫∫ (1 − e^{e−L})₊ over the radius (outside) and the angle (inside), by Gauss–Legendre.
 
-    The integrand has one peak in x = ln r. It is found by zooming into a grid, as is the interval where the
-    integrand is within e^-50 of it. At r = (a − e)/2 the event stops being the whole sphere: a kink in low
-    dimensions, so the interval is cut there, and the nodes crowd quadratically towards the cut.
+    The integrand has one peak in x = ln r. It is found by zooming into a grid, as is the interval
+    where the integrand is within e^-50 of it. At r = (a − e)/2 the event stops being the whole
+    sphere: a kink in low dimensions, so the interval is cut there, and the nodes crowd
+    quadratically towards the cut.
     """
     kink = math.log((a - e) / 2)
-    # Below the kink all but the volume element is flat; above d + t the Gamma tail is below e^-DROP.
-    low = min(kink, math.log(d)) - (DROP + 20) / d
+    # Below the kink only r^d e^{−r} matters, which at ln d − t has fallen by t²d/3 for t ≤ 1 and by
+    # td/3 for larger t; above d + √(2 DROP d) + 2 DROP the tail of Gamma(d) is below e^-DROP.
+    wide = 3 * (DROP + 20) / d
+    low = min(kink, math.log(d)) - wide - math.sqrt(wide)
     high = math.log(d + math.sqrt(2 * DROP * d) + 2 * DROP)
     for _ in range(4):
         grid = np.linspace(low, high, 64)
@@ -122,7 +128,8 @@ def _log_radial(x: Floats, e: float, a: float, d: int) -> Floats:
     bottom = np.arcsin(fall * np.sin(np.minimum(limit, math.pi / 2)))
     top = np.minimum(limit, math.pi - math.asin(fall))
     theta = top - (top - bottom) * NODES**2  # crowded towards the limit, where the factor sets in
-    beyond = 2 * np.sin((limit + theta) / 2) * np.sin((limit - theta) / 2) + 2 * np.maximum(q - 1, 0)
+    beyond = 2 * np.sin((limit + theta) / 2) * np.sin((limit - theta) / 2)  # cos θ − cos θ₀
+    beyond += 2 * np.maximum(q - 1, 0)
     shifted = np.sqrt((r - a) ** 2 + 4 * r * a * np.cos(theta / 2) ** 2)
     loss = 2 * r * a * beyond / (shifted + r + e)  # L − e
     with np.errstate(divide="ignore"):

@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from trlap.assets import ASSETS, fetch
 from trlap.cache import file_sha256
 from trlap.config import BertScore, Metrics
+from trlap.data.tokens import UNK
 from trlap.errors import TrlapError
 
 METRICS = ("rouge1", "bleu", "n_w", "bertscore")
-UNK = "<unk>"
 ORIGINAL_UNK, CANDIDATE_UNK = "\ue000", "\ue001"  # private-use code points: in no corpus
 PAIRS_AT_ONCE = 4096  # bert-score holds the vectors of every token it is given
 
@@ -209,10 +209,11 @@ def _n_w(old: list[list[str]], new: list[list[str]]) -> _Measure:
         ],
         dtype=float,
     )
-    definition = "unchanged positions / positions of the originals"
-    # a resample may draw empty originals only
     return _Measure(
-        rows, lambda total: total[0] / max(total[1], 1.0), {}, {"definition": definition}
+        rows,
+        lambda total: total[0] / max(total[1], 1.0),  # a resample may draw empty originals only
+        {},
+        {"definition": "unchanged positions / positions of the originals"},
     )
 
 
@@ -255,9 +256,8 @@ def _bertscore(
         new_texts, old_texts = ([_Text(text) for text in side] for side in zip(*some, strict=True))
         with _quiet():
             scores = scorer.score(new_texts, old_texts, batch_size=cfg.batch_size)
-        columns = [
-            column.double().clamp(max=1.0).tolist() for column in scores
-        ]  # rounding: 1 + 1e-7
+        # identical texts may come out as 1 + 1e-7
+        columns = [column.double().clamp(max=1.0).tolist() for column in scores]
         found |= dict(zip(some, zip(*columns, strict=True), strict=True))
 
     precision, recall, f = np.array([found[pair] for pair in pairs]).T
@@ -355,9 +355,8 @@ def _line(error: Exception) -> str:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Silence progress bars, load reports and advice that no user of ours can follow."""
-    loggers = [
-        logging.getLogger(name) for name in ("transformers", "huggingface_hub", "matplotlib")
-    ]
+    noisy = ("transformers", "huggingface_hub", "matplotlib")
+    loggers = [logging.getLogger(name) for name in noisy]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.ERROR)

@@ -24,10 +24,28 @@ from omegaconf import DictConfig, OmegaConf
 from trlap.cache import atomic, cached, read_json, write_json
 from trlap.cell import Cell
 from trlap.config import check
-from trlap.errors import TrlapError
 
-NOISE = ("protocol", "mechanism", "epsilon", "delta", "clip", "projection", "calibration", "oov", "seed")
-PACKAGES = ("trlap", "torch", "numpy", "datasets", "tokenizers", "rouge-score", "sacrebleu", "bert-score")
+NOISE = (
+    "protocol",
+    "mechanism",
+    "epsilon",
+    "delta",
+    "clip",
+    "projection",
+    "calibration",
+    "oov",
+    "seed",
+)
+PACKAGES = (
+    "trlap",
+    "torch",
+    "numpy",
+    "datasets",
+    "tokenizers",
+    "rouge-score",
+    "sacrebleu",
+    "bert-score",
+)
 
 
 def run(cfg: DictConfig) -> dict[str, Any]:
@@ -49,6 +67,8 @@ class Work:
 
     def __init__(self, cell: Cell) -> None:
         import torch
+
+        from trlap.device import pick_device
 
         self.cell, self.cfg = cell, cell.cfg
         self.device = pick_device(self.cfg.device)
@@ -72,7 +92,9 @@ class Work:
         from trlap.embedding import Table, build_table
 
         cfg, keys = self.cfg, self.cell.settings
-        at = self.stage("corpus", lambda to: corpus.save(corpus.load(cfg.dataset), to), keys["dataset"], False)
+        at = self.stage(
+            "corpus", lambda to: corpus.save(corpus.load(cfg.dataset), to), keys["dataset"], False
+        )
         self.corpus = corpus.read(at)
         at = self.stage("vocabulary", lambda to: self._vocabulary().save(to), None, False)
         self.vocabulary = Vocabulary.read(at)
@@ -96,24 +118,31 @@ class Work:
     def privatize(self) -> None:
         """Algorithm 1 on every split, once: all that follows is post-processing."""
         from trlap import mechanism
+        from trlap.release import Released
         from trlap.space import Space
 
         keys = self.cell.settings
-        own = {key: value for key, value in keys["mechanism"].items() if key != "name"}
+        release = self.cfg.protocol.name == "release"
         clip = keys.get("clip", self.cfg.clip)
         space = Space(
             self.vocabulary.words,
             self.table.vectors,
             self.vocabulary.prior,
-            clip=clip,
+            clip=None if release else clip,
             projection=keys.get("projection", "clipped"),
             device=self.device,
             cache=self.cell.outputs / "cache",
         )
-        common = {key: keys[key] for key in ("delta", "calibration") if key in keys}
-        self.mechanism = mechanism.make(
-            keys["mechanism"]["name"], space, keys["epsilon"], clip=clip, **common, **own
-        )
+        name, own = keys["mechanism"]["name"], dict(keys["mechanism"])
+        if release:
+            self.mechanism: mechanism.Base = Released(
+                space=space, epsilon=keys["epsilon"], clip=clip, released=name
+            )
+        else:
+            common = {key: keys[key] for key in ("delta", "calibration") if key in keys}
+            self.mechanism = mechanism.make(
+                space=space, epsilon=keys["epsilon"], clip=clip, **common, **own
+            )
         noise = {key: keys[key] for key in NOISE if key in keys}
         at = self.stage("privatize", self._privatize, noise, self.cfg.force)
         self.private = read_json(at / "counts.json")
@@ -124,10 +153,17 @@ class Work:
         from trlap.privatize import block_generator, privatize_texts
         from trlap.progress import progress
 
+        space = self.mechanism.space
         total = sum(text.count(" ") + 1 for s in self.corpus.splits.values() for text in s.texts)
-        counts = {}
+        counts, done = {}, 0
+
+        def advance(tokens: int) -> None:
+            nonlocal done
+            done += tokens
+            show(done / total, done)
+
         with (
-            progress(f"privatising with {self.mechanism.name}", total, "tokens") as advance,
+            progress(f"privatising with {self.mechanism.name}", "tokens") as show,
             (to / "private.jsonl").open("w", encoding="utf-8") as file,
         ):
             for name, split in self.corpus.splits.items():
@@ -135,9 +171,7 @@ class Work:
                     self.mechanism,
                     self.vocabulary,
                     split.texts,
-                    lambda block, name=name: block_generator(
-                        self.cfg.seed, name, block, self.mechanism.space.device
-                    ),
+                    partial(block_generator, self.cfg.seed, name, device=space.device),
                     self.cfg.oov,
                     advance,
                 )
@@ -157,7 +191,12 @@ class Work:
     def measure(self) -> None:
         """Text metrics between original and private test sentences."""
         private = self.at
-        at = self.stage("metrics", partial(self._measure, private), self.cell.settings["metrics"], self.cfg.force)
+        at = self.stage(
+            "metrics",
+            partial(self._measure, private),
+            self.cell.settings["metrics"],
+            self.cfg.force,
+        )
         self.scores = read_json(at / "scores.json")
 
     def _measure(self, private: Path, to: Path) -> None:
@@ -172,9 +211,7 @@ class Work:
         privates = [row["private"] for row in rows]
         scores = asdict(text_metrics(originals, privates, self.cfg.metrics, self.device))
         words, replaced = (self.vocabulary.encode(texts)[0] for texts in (originals, privates))
-        cosine, constant = centred_cosine(
-            words, replaced, self.table.vectors, self.vocabulary.prior
-        )
+        cosine, constant = centred_cosine(words, replaced, self.mechanism.space)
         scores["values"]["cosine"] = cosine
         scores["details"]["cosine_best_constant"] = constant
         scores["examples"] = examples(rows, self.cfg.seed)
@@ -202,14 +239,18 @@ class Work:
             "details": {
                 "private_metrics": scores["details"],
                 "privatize": self.private,
-                "vocabulary": {"words": len(self.vocabulary.words), "public": self.vocabulary.public},
+                "vocabulary": {
+                    "words": len(self.vocabulary.words),
+                    "public": self.vocabulary.public,
+                },
                 "notes": self.corpus.info.get("notes", []),
                 "examples": scores["examples"],
             },
             "reasons": reasons,
             "guarantee": guarantee(self.mechanism),
             "seconds": self.seconds,
-            "versions": {name: version(name) for name in PACKAGES} | {"python": platform.python_version()},
+            "versions": {name: version(name) for name in PACKAGES}
+            | {"python": platform.python_version()},
             "provenance": {
                 "dataset": self.corpus.info,
                 "embedding": self.table.info,
@@ -229,25 +270,6 @@ def examples(rows: list[dict[str, Any]], seed: int, count: int = 3) -> list[dict
 
     chosen = np.random.default_rng([seed, 3]).permutation(len(rows))[:count]
     return [{key: rows[i][key] for key in ("original", "private")} for i in sorted(chosen)]
-
-
-def pick_device(name: str) -> str:
-    """`auto`: CUDA, then MPS, then CPU."""
-    import torch
-
-    if name == "auto":
-        if torch.cuda.is_available():
-            return "cuda"
-        return "mps" if torch.backends.mps.is_available() else "cpu"
-    if name.startswith("cuda"):
-        if not torch.cuda.is_available():
-            raise TrlapError(f"device={name}: this machine has no CUDA device; use device=auto or cpu")
-        index = int(name.partition(":")[2] or 0)
-        if index >= torch.cuda.device_count():
-            raise TrlapError(f"device={name}: there are {torch.cuda.device_count()} CUDA devices")
-    if name == "mps" and not torch.backends.mps.is_available():
-        raise TrlapError("device=mps: this machine has none; use device=auto or cpu")
-    return name
 
 
 def _git_commit() -> str | None:

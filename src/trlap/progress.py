@@ -1,27 +1,39 @@
 """A progress bar on a terminal, nothing where nobody watches."""
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+Show = Callable[[float | None, int], None]
+
 
 @contextmanager
-def progress(title: str, total: int | None, unit: str) -> Iterator[Callable[[int], None]]:
-    """Gives a function to call with the amount of work done; shows the rate."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+def progress(title: str, unit: str) -> Iterator[Show]:
+    """Gives show(share done or None, amount done): a bar, the rate in `unit` a second, the time left."""
+    if not sys.stderr.isatty():
+        yield lambda share, amount: None
+        return
 
-    rate = TextColumn("{task.speed:,.0f} " + unit + "/s" if total != 0 else "")
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        rate,
-        TimeRemainingColumn(),
-        console=Console(file=sys.stderr),
-        transient=True,
-        disable=not sys.stderr.isatty(),
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
     )
-    with bar:
-        task = bar.add_task(title, total=total)
-        yield lambda amount: bar.update(task, advance=amount)
+
+    rate = TextColumn("{task.fields[rate]}")
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), rate)
+    console = Console(file=sys.stderr)
+    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
+        task = bar.add_task(title, total=None, rate="")
+        start = time.perf_counter()
+
+        def show(share: float | None, amount: int) -> None:
+            speed = amount / max(time.perf_counter() - start, 1e-9)
+            known = {} if share is None else {"total": 1.0, "completed": share}
+            bar.update(task, rate=f"{speed:,.0f} {unit}/s", **known)  # type: ignore[arg-type]
+
+        yield show

@@ -8,6 +8,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from trlap.data.tokens import UNK
+
 SCORES = 2**25  # at most so many scores at once: 128 MiB, whatever the vocabulary
 SEGMENT = 128
 
@@ -64,52 +66,88 @@ class Space:
     def nearest(self, points: Tensor) -> Tensor:
         """The index of the nearest target of each point, exactly; ties go to the smaller index.
 
-        Scores are float32. Where the best two are closer than the rounding error of a product of this
-        length can explain, that point's row is computed again in float64, so that the answer depends
-        neither on the batch nor on the number of threads.
+        Scores are float32. Where the best two are closer than the rounding error of a product of
+        this length can explain, that point's row is computed again in float64, so that the answer
+        depends neither on the batch nor on the number of threads.
         """
-        rows = max(1, SCORES // self._matrix.shape[0])
-        return torch.cat([self._nearest(part) for part in points.split(rows)])
+        return self._nearest(points, 1)[:, 0]
 
-    def _nearest(self, points: Tensor) -> Tensor:
+    def nearest_two(self, points: Tensor) -> tuple[Tensor, Tensor]:
+        """Indices of the nearest and the second nearest target, as exact as `nearest`; distances.
+
+        Both have a row for each point and two columns. Distances are taken from the differences,
+        where nothing cancels: their relative error is a few float32 units.
+        """
+        found = self._nearest(points, 2)
+        both = [(points - self.targets[column]).norm(dim=1) for column in found.T]
+        return found, torch.stack(both, dim=1)
+
+    def _nearest(self, points: Tensor, count: int) -> Tensor:
+        rows = max(1, SCORES // self._matrix.shape[0])
+        return torch.cat([self._nearest_rows(part, count) for part in points.split(rows)])
+
+    def _nearest_rows(self, points: Tensor, count: int) -> Tensor:
+        """The best `count` and the next one are in the segments with the highest peaks."""
         extended = torch.nn.functional.pad(points, (0, 1), value=1.0)
         scores = (extended @ self._matrix.T).view(len(points), -1, SEGMENT)
-        peaks = scores.amax(2)
-        best, segment = peaks.topk(min(2, peaks.shape[1]), dim=1)
-        inside = scores[torch.arange(len(points), device=self.device), segment[:, 0]]
-        top, place = inside.topk(2, dim=1)
-        found = segment[:, 0] * SEGMENT + place[:, 0]
-        second = torch.maximum(top[:, 1], best[:, 1]) if best.shape[1] > 1 else top[:, 1]
+        segments = scores.amax(2).topk(min(count + 1, scores.shape[1]), dim=1).indices
+        inside = scores.take_along_dim(segments[:, :, None], dim=1).flatten(1)
+        top, place = inside.topk(count + 1, dim=1)
+        place = place[:, :count]
+        found = segments.take_along_dim(place // SEGMENT, dim=1) * SEGMENT + place % SEGMENT
         lengths = points.norm(dim=1)
         scale = lengths * self._longest + 0.5 * self._longest**2
-        # |error of a float32 dot product of n terms| ≤ n u ‖x‖‖t‖ (Higham 2002, §3.1), twice for a gap
-        unsure = top[:, 0] - second <= 2 * (self.dimension + 1) * 2**-24 * scale
+        # |error of a float32 product of n terms| ≤ n u ‖x‖‖t‖ (Higham 2002, §3.1), twice for a gap
+        gap = (top[:, :-1] - top[:, 1:]).amin(1)
+        unsure = gap <= 2 * (self.dimension + 1) * 2**-24 * scale
         if unsure.any():
-            found[unsure] = self._nearest_float64(points[unsure]).to(self.device)
+            found[unsure] = self._nearest_float64(points[unsure], count).to(self.device)
         return found
 
-    def _nearest_float64(self, points: Tensor) -> Tensor:
+    def _nearest_float64(self, points: Tensor, count: int) -> Tensor:
         targets = self.targets.cpu().double()
         offset = 0.5 * (targets**2).sum(1)
         rows = max(1, SCORES // 2 // len(targets))
-        parts = [(p @ targets.T - offset).argmax(1) for p in points.cpu().double().split(rows)]
+        parts = []
+        for part in points.cpu().double().split(rows):
+            scores = part @ targets.T - offset
+            columns = []
+            for _ in range(count):  # `argmax` takes the first of equals; `topk` promises nothing
+                columns.append(scores.argmax(1, keepdim=True))
+                scores.scatter_(1, columns[-1], -torch.inf)
+            parts.append(torch.cat(columns, dim=1))
         return torch.cat(parts)
 
 
+def centred(vectors: NDArray[np.float32], prior: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Directions of the vectors after taking off their mean under the prior; 0 where nothing is left.
+
+    All word vectors share a direction. Without centring, the cosine with a constant word is high.
+    """
+    moved = vectors.astype(np.float64)
+    longest = np.linalg.norm(moved, axis=1).max()
+    moved -= prior @ moved / prior.sum()
+    lengths = np.linalg.norm(moved, axis=1, keepdims=True)
+    return np.where(lengths > 1e-6 * longest, moved / np.maximum(lengths, 1e-300), 0.0)
+
+
+def meaningful(words: Sequence[str], prior: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The prior without <unk>: its vector is a random one, and cosines with it say nothing."""
+    kept = np.array([word != UNK for word in words[:1]] + [True] * (len(words) - 1))
+    return prior * kept / prior[kept].sum()
+
+
 def centred_cosine(
-    words: NDArray[np.int32],
-    replaced: NDArray[np.int32],
-    vectors: NDArray[np.float32],
-    prior: NDArray[np.float64],
+    words: NDArray[np.int32], replaced: NDArray[np.int32], space: "Space"
 ) -> tuple[float | None, float | None]:
     """Mean cosine between a word and its replacement, and the best that one constant word reaches.
 
-    Vectors are centred by the mean under the prior. Without that a constant output scores high: all
-    word vectors share a direction.
+    Over all known words of a text: what becomes of an unknown one cannot be judged.
     """
-    if not len(words):
+    prior = meaningful(space.words, space.prior)
+    known = prior[words] > 0
+    if not known.any():
         return None, None
-    centred = vectors.astype(np.float64) - prior @ vectors.astype(np.float64)
-    centred /= np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-12)
-    mean = float(np.einsum("ij,ij->i", centred[words], centred[replaced]).mean())
-    return mean, float((centred @ centred[words].mean(0)).max())
+    unit = centred(space.vectors.cpu().numpy(), prior)
+    mean = float(np.einsum("ij,ij->i", unit[words[known]], unit[replaced[known]]).mean())
+    return mean, float((unit @ unit[words[known]].mean(0)).max())

@@ -14,7 +14,12 @@ def guarantee(mechanism: Base) -> dict[str, Any]:
     `holds` compares the exact δ at the claimed ε with the claimed δ; null where nothing was claimed.
     """
     claim = mechanism.claimed()
-    exact: dict[str, Any] = {"notion": "none", "epsilon": math.inf, "delta": 1.0, "log10_delta": 0.0}
+    exact: dict[str, Any] = {
+        "notion": "none",
+        "epsilon": math.inf,
+        "delta": 1.0,
+        "log10_delta": 0.0,
+    }
     exact["epsilon_at_delta_1e6"] = math.inf
     holds = None
     if isinstance(mechanism, VectorMechanism):

@@ -82,7 +82,7 @@ def fingerprint(cfg: DictConfig) -> dict[str, Any]:
             raise TrlapError("dataset=demo is embedded; for a file use dataset=text dataset.path=…")
         return {"demo": file_sha256(Path(__file__).with_name("demo.py"))}
     if files := _files(cfg):
-        return {"files": {path.name: file_sha256(path) for path in files.values()}}
+        return {"files": {split: file_sha256(path) for split, path in files.items()}}
     return {"hub": cfg.hub.id, "subset": cfg.hub.subset, "revision": cfg.revision}
 
 
@@ -232,13 +232,12 @@ def _embedded() -> dict[str, "Table"]:
 def _read_file(path: Path, text_column: str) -> "Table":
     """One file as a table. "null" and "NA" are words; in tab-separated files quotes are too."""
     from datasets import Features, Value, load_dataset
-    from pandas.errors import ParserWarning
 
     kind = path.suffix.lower()
     if kind != ".parquet":
         for _ in utf8_lines(path):
             pass
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = {"encoding": "utf-8-sig"} if kind == ".txt" else {}
     if FORMATS[kind] == "csv":
         if kind == ".tsv":
             options = {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
@@ -249,7 +248,7 @@ def _read_file(path: Path, text_column: str) -> "Table":
     try:
         # a temporary cache and a table in memory: no copy of the file is left elsewhere
         with tempfile.TemporaryDirectory() as cache, warnings.catch_warnings():
-            warnings.simplefilter("error", ParserWarning)  # a row with too many fields is an error
+            warnings.filterwarnings("error", "Length of header")  # a row with too many fields
             table = load_dataset(
                 FORMATS[kind],
                 data_files=[str(path)],
@@ -263,7 +262,9 @@ def _read_file(path: Path, text_column: str) -> "Table":
             raise TrlapError(f"{path}: there are no rows in it") from None
         reason = str(error.__cause__ or error).strip().splitlines()[0]
         raise TrlapError(f"{path}: cannot be read as {kind} ({reason})") from error
-    return table.rename_column("text", text_column) if kind == ".txt" else table
+    if kind == ".txt" and text_column != "text":
+        return table.rename_column("text", text_column)
+    return table
 
 
 def _from_hub(cfg: DictConfig) -> tuple[dict[str, "Table"], str | None]:

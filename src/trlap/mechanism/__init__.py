@@ -21,10 +21,10 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from torch import Generator, Tensor
 
+from trlap import privacy
 from trlap.config import check_range
 from trlap.errors import TrlapError
 from trlap.space import Space
-
 
 Floats = NDArray[np.float64]
 
@@ -80,6 +80,13 @@ class Base(ABC):
     def epsilon_at(self, log_delta: float) -> float:
         """The smallest ε at that δ, in the worst case; inf where there is none."""
 
+    def composed_epsilon(self, log_delta: float, draws: int) -> float:
+        """The ε at that δ of a text of `draws` words. Here: what any mechanism with this one's pure ε
+        can lose at worst (Kairouz, Oh & Viswanath 2015); a mechanism that knows better overrides it.
+        """
+        pure = self.epsilon_at(-math.inf)
+        return pure if math.isinf(pure) else privacy.composed_epsilon(log_delta, pure, draws)
+
 
 class VectorMechanism(Base):
     """Clip, add noise, project. The guarantee is the noisy vector's; the word's follows from it.
@@ -122,7 +129,7 @@ def find(name: str) -> type[Base]:
     if name not in NAMES:
         raise TrlapError(f"mechanism={name}: there is none; choose from {', '.join(NAMES)}")
     module = importlib.import_module(f"{__name__}.{name}")
-    return module.Mechanism  # type: ignore[no-any-return]
+    return module.Mechanism
 
 
 def parameters(name: str, given: dict[str, Any]) -> dict[str, Any]:

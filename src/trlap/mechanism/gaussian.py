@@ -44,6 +44,9 @@ class Mechanism(VectorMechanism):
     def epsilon_at(self, log_delta: float, difference: Floats | None = None) -> float:
         return privacy.gaussian_epsilon(log_delta, self.sigma, self._distance(difference))
 
+    def composed_epsilon(self, log_delta: float, draws: int) -> float:
+        return privacy.gaussian_epsilon(log_delta, self.sigma, 2 * self.clip, draws=draws)
+
     def _distance(self, difference: Floats | None) -> float:
         """Only the distance matters: the noise has no direction. The worst case is 2C."""
         return 2 * self.clip if difference is None else float(np.linalg.norm(difference))

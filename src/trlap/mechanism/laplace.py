@@ -25,9 +25,7 @@ from trlap.mechanism import Claim, Floats, VectorMechanism
 class Mechanism(VectorMechanism):
     def __post_init__(self) -> None:
         log_delta = self.log_delta_target if self.calibration == "exact" else -math.inf
-        self.scale = privacy.laplace_scale_exact(
-            self.epsilon, log_delta, self.dimension, self.clip
-        )
+        self.scale = privacy.laplace_scale_exact(self.epsilon, log_delta, self.dimension, self.clip)
 
     def noise(self, count: int, generator: Generator) -> Tensor:
         return signed_exponential(count, self.dimension, generator, 1.0) * self.scale
@@ -51,6 +49,11 @@ class Mechanism(VectorMechanism):
             log_delta, 1 / self.scale, math.inf, self.dimension, self.clip
         )[0]
 
+    def composed_epsilon(self, log_delta: float, draws: int) -> float:
+        return privacy.worst_epsilon(
+            log_delta, 1 / self.scale, math.inf, self.dimension, self.clip, draws=draws
+        )[0]
+
 
 def signed_exponential(count: int, dimension: int, generator: Generator, mass: float) -> Tensor:
     """Draws with density ∝ e^{−|x|} on |x| ≤ −ln(1 − mass), by inversion: one uniform a coordinate.
@@ -59,5 +62,7 @@ def signed_exponential(count: int, dimension: int, generator: Generator, mass: f
     """
     shape = (count, dimension)
     uniform = torch.rand(shape, generator=generator, device=generator.device)
-    v = uniform.mul_(2).sub_(1 - 2**-24)  # symmetric about 0, and never ±1, where the logarithm ends
+    v = uniform.mul_(2).sub_(
+        1 - 2**-24
+    )  # symmetric about 0, and never ±1, where the logarithm ends
     return v.abs().mul_(-mass).log1p_().neg_().copysign_(v)

@@ -74,6 +74,11 @@ class Mechanism(VectorMechanism):
             return privacy.trlap_epsilon(log_delta, difference, self.alpha, self.A)
         return privacy.worst_epsilon(log_delta, self.alpha, self.A, self.dimension, self.clip)[0]
 
+    def composed_epsilon(self, log_delta: float, draws: int) -> float:
+        return privacy.worst_epsilon(
+            log_delta, self.alpha, self.A, self.dimension, self.clip, draws=draws
+        )[0]
+
     def _largest_epsilon(self) -> float:
         """The condition of Theorem 1: ε < 2 δ^{1/d} √d."""
         return 2 * math.exp(self.log_delta_target / self.dimension) * math.sqrt(self.dimension)

@@ -1,0 +1,82 @@
+"""The paper's auto-encoder: a BiLSTM reads a sentence into one code, an LSTM writes it from the code.
+
+    code      z = W h, h the last states of both directions of BiLSTM(dropout(rows));
+              `sampled`: z = μ(h) + e^{log σ²(h) / 2}·ε, ε ~ N(0, I)
+    words     p(w_t | w_<t, z) = softmax(O · dropout(LSTM(dropout(E w_{t−1}) + U z)))
+
+Rows are the vectors of a sentence's words, with whatever noise was put on them. The sampled code is the
+released one, drawn at test time too; its loss has no KL term.
+
+Ids are those of the V words and two more. V is the boundary: a sentence begins with it on the way in
+and ends with it on the way out. V + 1 is the blank of the word noise, on the way in only. Sentences are
+packed, not padded, so that nothing else reaches an LSTM or the softmax.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, linear
+
+from trlap.rewrite.batches import Layout
+
+
+class AutoEncoder(nn.Module):
+    def __init__(
+        self,
+        vectors: Tensor,  # what the embedding starts from, one a word
+        *,
+        hidden: int,
+        code: int,
+        layers: int,
+        dropout: float,
+        tied: bool,
+        sampled: bool,
+    ) -> None:
+        super().__init__()
+        words, dimension = vectors.shape
+        self.boundary, self.blank, self.sampled = words, words + 1, sampled
+        special = torch.randn(2, dimension) * vectors.std()
+        self.embedding = nn.Embedding.from_pretrained(torch.cat([vectors, special]), freeze=False)
+        between = dropout if layers > 1 else 0.0
+        self.encoder = nn.LSTM(dimension, hidden, layers, dropout=between, bidirectional=True)
+        self.to_code = nn.Linear(2 * hidden, 2 * code if sampled else code)
+        self.from_code = nn.Linear(code, dimension)
+        self.decoder = nn.LSTM(dimension, hidden, layers, dropout=between)
+        self.output = nn.Linear(hidden, dimension if tied else words + 1)
+        self.bias = nn.Parameter(torch.zeros(words + 1)) if tied else None
+        self.dropout = nn.Dropout(dropout)
+
+    def encode(self, rows: Tensor, layout: Layout) -> Tensor:
+        """A code for each sentence of packed rows."""
+        _, states = layout.run(self.encoder, self.dropout(rows))
+        code: Tensor = self.to_code(torch.cat([states[-2], states[-1]], dim=1))
+        if self.sampled:
+            mean, log_variance = code.chunk(2, dim=1)
+            code = mean + (log_variance / 2).exp() * torch.randn_like(mean)
+        return code
+
+    def loss(self, code: Tensor, inputs: Tensor, targets: Tensor, layout: Layout) -> Tensor:
+        """−ln p(sentence | code), summed over the words of all sentences, their ends included."""
+        rows = self.dropout(self.embedding(inputs)) + self.from_code(code)[layout.owner]
+        written, _ = layout.run(self.decoder, rows)
+        return cross_entropy(self._scores(written), targets, reduction="sum")
+
+    def write(self, code: Tensor, limit: int) -> Tensor:
+        """The likeliest next word, again and again, until all sentences have ended or are `limit` long.
+
+        A row for each code: its words, then boundaries.
+        """
+        word = torch.full((len(code),), self.boundary, device=code.device)
+        ended = torch.zeros_like(word, dtype=torch.bool)
+        given, state, words = self.from_code(code), None, []
+        while len(words) < limit and not ended.all():
+            written, state = self.decoder((self.embedding(word) + given)[None], state)
+            word = self._scores(written[0]).argmax(1).masked_fill(ended, self.boundary)
+            ended = word == self.boundary
+            words.append(word)
+        return torch.stack(words, dim=1)
+
+    def _scores(self, written: Tensor) -> Tensor:
+        scores: Tensor = self.output(self.dropout(written))
+        if self.bias is not None:  # tied: a word's score is the product with its own vector
+            scores = linear(scores, self.embedding.weight[: self.boundary + 1], self.bias)
+        return scores

@@ -1,0 +1,274 @@
+"""The training loop, carried by Lightning, and what Lightning does not do by itself.
+
+The order of sentences is a function of (seed, epoch); dropout, word noise and the noise of
+protocol=release are functions of (seed, split, epoch, batch). So a run that was killed and goes on from
+the end of an epoch ends with the same weights, bit for bit, as one that was not (on a CPU, with the same
+number of threads).
+"""
+
+import logging
+import math
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning.pytorch import Callback, LightningModule, Trainer
+from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint, RichProgressBar
+from lightning.pytorch.plugins.io import TorchCheckpointIO
+from torch import Generator, Tensor, nn
+from torch.utils.data import DataLoader
+
+from trlap import config
+from trlap.cache import atomic
+from trlap.errors import TrlapError
+from trlap.privatize import block_generator
+from trlap.release import Released
+from trlap.rewrite.batches import Layout, Sentences, cut
+from trlap.rewrite.model import AutoEncoder
+from trlap.rewrite.noise import drop, replace, shuffle
+
+Batch = tuple[int, Tensor]  # its number in the epoch, and which sentences
+
+
+class Training(LightningModule):
+    """The auto-encoder reads `sources` and is to write `targets`, both by split.
+
+    `noise` is what protocol=release puts on the vectors: the embedding's own, as they are by then.
+    """
+
+    def __init__(
+        self,
+        model: AutoEncoder,
+        sources: dict[str, Sentences],
+        targets: dict[str, Sentences],
+        cfg: config.Model,
+        seed: int,
+        noise: Released | None = None,
+    ) -> None:
+        super().__init__()
+        self.model, self.cfg, self.seed, self.noise = model, cfg, seed, noise
+        self.sources, self.targets = nn.ModuleDict(sources), nn.ModuleDict(targets)
+        self.history: list[dict[str, Any]] = []
+
+    def batches(self, split: str, epoch: int = 0) -> list[Batch]:
+        lengths = self.sources[split].lengths.cpu().numpy()
+        return list(enumerate(cut(lengths, self.cfg.batch, [self.seed, epoch])))
+
+    @contextmanager
+    def drawn(self, split: str, epoch: int | str, number: int) -> Iterator[Generator]:
+        """Seeds torch's own generators for one batch, and gives another for the noise."""
+        purpose = f"rewrite/{split}/{epoch}"
+        with torch.random.fork_rng([self.device] if self.device.type == "cuda" else []):
+            seed_torch(self.seed, f"{purpose}/dropout", number)
+            yield block_generator(self.seed, purpose, number, self.device)
+
+    def code(self, split: str, rows: Tensor, generator: Generator) -> Tensor:
+        """What the encoder makes of these sentences; word noise is for training alone."""
+        source, noise = self.sources[split], self.cfg.word_noise
+        places, lengths = source.places(rows)
+        if self.training and noise.shuffle:
+            places = shuffle(places, lengths, noise.shuffle)
+        if self.training and noise.drop:
+            places, lengths = drop(places, lengths, noise.drop)
+        layout = Layout(lengths)
+        ids = source.ids[layout.pack(places)]
+        if self.training and (noise.blank or noise.substitute):
+            ids = replace(ids, self.model.boundary, noise.blank, noise.substitute)
+        vectors = self.model.embedding(ids)
+        if self.noise is not None:
+            vectors = self.noise.perturb_vectors(vectors, generator)
+        return self.model.encode(vectors, layout)
+
+    def loss(self, split: str, rows: Tensor, code: Tensor) -> tuple[Tensor, int]:
+        """−ln p(original | code), summed over these sentences, and how many words that is, with ends."""
+        target = self.targets[split]
+        places, lengths = target.places(rows)
+        layout = Layout(lengths)
+        inputs = layout.pack(places)
+        loss = self.model.loss(code, target.ids[inputs], target.ids[inputs + 1], layout)
+        return loss, len(inputs)
+
+    def training_step(self, batch: Batch) -> Tensor:
+        return self.step("train", *batch) / len(batch[1])
+
+    def validation_step(self, batch: Batch) -> None:
+        self.step("validation", *batch)
+
+    def step(self, split: str, number: int, rows: Tensor) -> Tensor:
+        with self.drawn(split, self.current_epoch, number) as generator:
+            loss, words = self.loss(split, rows, self.code(split, rows, generator))
+        if not loss.isfinite():
+            raise self.broken(f"the loss of {split} batch {number + 1} is {loss.item()}")
+        self.sums += torch.tensor([loss.item(), len(rows), words], dtype=torch.float64)
+        return loss
+
+    def broken(self, what: str) -> TrlapError:
+        kept = f"the checkpoint of epoch {self.current_epoch} is kept; " if self.current_epoch else ""
+        return TrlapError(
+            f"training broke off in epoch {self.current_epoch + 1}: {what}; {kept}"
+            "try a smaller model.lr or model.gradient_clip"
+        )
+
+    def on_train_epoch_start(self) -> None:
+        self.sums, self.started = torch.zeros(3, dtype=torch.float64), time.perf_counter()
+        self.validation_loss: float | None = None
+
+    def on_train_batch_end(self, *_: Any) -> None:
+        self.trained, self.seconds = self.sums, time.perf_counter() - self.started
+
+    def on_validation_epoch_start(self) -> None:
+        self.sums = torch.zeros(3, dtype=torch.float64)
+
+    def on_validation_epoch_end(self) -> None:
+        self.validation_loss = (self.sums[0] / self.sums[1]).item()
+        self.log("validation_loss", self.validation_loss)
+
+    def on_train_epoch_end(self) -> None:
+        """Comes before the checkpoint is written, so that no broken one is."""
+        if not all(weights.isfinite().all() for weights in self.parameters()):
+            raise self.broken("weights are not finite after its last batch")
+        loss, sentences, words = self.trained.tolist()
+        self.history.append(
+            {
+                "epoch": self.current_epoch + 1,
+                "train_loss": loss / sentences,
+                "validation_loss": self.validation_loss,
+                "seconds": round(self.seconds, 3),
+                "tokens_per_second": round(words / self.seconds),
+            }
+        )
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        checkpoint["history"] = self.history
+        ended = self.trainer.should_stop or len(self.history) == self.cfg.epochs
+        checkpoint["ended"] = ended  # Lightning forgets that training was stopped early
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        self.history = checkpoint["history"]
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return torch.optim.Adam(
+            self.model.parameters(),
+            lr=self.cfg.lr,
+            betas=tuple(self.cfg.betas),
+            fused=self.device.type == "cpu",  # a third of the time; on CUDA it would rule out clipping
+        )
+
+    def train_dataloader(self) -> "DataLoader[Any]":
+        """Asked for anew every epoch. Several devices take turns, with as many batches each."""
+        batches, world = self.batches("train", self.current_epoch), self.trainer.world_size
+        even = len(batches) - len(batches) % world or len(batches)
+        return DataLoader(batches[self.global_rank : even : world], batch_size=None)  # type: ignore[arg-type]
+
+    def val_dataloader(self) -> "DataLoader[Any] | list[Any]":
+        """On every device the whole split, so that all agree when to stop."""
+        if not len(self.sources["validation"]):
+            return []
+        return DataLoader(self.batches("validation"), batch_size=None)  # type: ignore[arg-type]
+
+
+def seed_torch(seed: int, purpose: str, number: int) -> None:
+    """All of torch's own generators, keyed like those of the noise."""
+    torch.manual_seed(block_generator(seed, purpose, number, torch.device("cpu")).initial_seed())
+
+
+class AtomicCheckpoints(TorchCheckpointIO):
+    """A checkpoint takes its predecessor's place only when it is whole. Lightning copies it there."""
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, *_: Any, **__: Any) -> None:
+        with atomic(Path(path)) as file:
+            torch.save(checkpoint, file)
+
+
+def fit(training: Training, folder: Path, device: str, keep: bool) -> list[dict[str, Any]]:
+    """Train, or go on where `folder` has a checkpoint. Loads the final weights; returns the history."""
+    cfg = training.cfg
+    last = folder / "last.ckpt"
+    if not last.exists() or not _load(last)["ended"]:
+        callbacks: list[Callback] = [_checkpoint(folder, "last")]
+        if cfg.patience is not None:
+            callbacks += [
+                EarlyStopping("validation_loss", patience=cfg.patience, check_finite=False),
+                _checkpoint(folder, "best", monitor="validation_loss"),
+            ]
+        if keep:
+            callbacks += [_checkpoint(folder, "epoch{epoch}", save_top_k=-1)]
+        watched = sys.stderr.isatty()
+        if watched:
+            callbacks += [RichProgressBar(leave=False, console_kwargs={"stderr": True})]
+        kind, _, index = device.partition(":")
+        with _quiet():
+            trainer = Trainer(
+                accelerator="gpu" if kind == "cuda" else kind,
+                devices=[int(index)] if index else cfg.trainer.devices,
+                # one process a device, of this function alone: the stages before are not run again
+                strategy="auto" if index or cfg.trainer.devices == 1 else "ddp_spawn",
+                precision=precision(cfg.trainer.precision, kind),
+                max_epochs=cfg.epochs,
+                gradient_clip_val=cfg.gradient_clip,
+                reload_dataloaders_every_n_epochs=1,
+                use_distributed_sampler=False,
+                num_sanity_val_steps=0,
+                callbacks=callbacks,
+                plugins=[AtomicCheckpoints()],
+                logger=False,
+                enable_progress_bar=watched,
+                enable_model_summary=False,
+                default_root_dir=folder,
+            )
+            try:
+                found = last if last.exists() else None
+                trainer.fit(training, ckpt_path=found, weights_only=True)
+            except SystemExit as stopped:  # how Lightning answers Ctrl-C, which it ignores from then on
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+                raise KeyboardInterrupt from stopped
+    final = last if cfg.patience is None else folder / "best.ckpt"
+    training.load_state_dict(_load(final)["state_dict"])
+    return _load(last)["history"]
+
+
+def precision(wanted: str, kind: str) -> Any:
+    """Lightning's name for it. Mixed precision is for CUDA; bfloat16 needs no scaling of the loss."""
+    if wanted == "auto":
+        if kind != "cuda":
+            return "32-true"
+        return "bf16-mixed" if torch.cuda.is_bf16_supported() else "16-mixed"
+    if wanted != "32-true" and kind != "cuda":
+        raise TrlapError(f"model.trainer.precision={wanted}: only on CUDA; use auto or 32-true")
+    return wanted
+
+
+def _checkpoint(folder: Path, name: str, **keys: Any) -> ModelCheckpoint:
+    return ModelCheckpoint(
+        folder,
+        name,
+        auto_insert_metric_name=False,
+        save_on_train_epoch_end=True,
+        enable_version_counter=False,
+        **keys,
+    )
+
+
+def _load(path: Path) -> dict[str, Any]:
+    state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    return state
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Lightning's hints and tips are not for the people who use this."""
+    logger = logging.getLogger("lightning.pytorch")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            yield
+        finally:
+            logger.setLevel(level)
