@@ -4,7 +4,7 @@ BIN := .venv/bin
 ASSETS := outputs/cache/assets/.complete
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all check lock clean-cache
+.PHONY: help setup run test test-all check peers lock clean-cache
 
 help: ## what you can type
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,13 +17,15 @@ run: setup ## the main job: the paper's mechanism on the embedded corpus
 test: setup ## the tests, under 8 minutes on 2 cores
 	$(BIN)/python -m pytest
 
-test-all: setup ## the tests and the slow ones
+test-all: setup peers ## the tests and the slow ones
 	$(BIN)/python -m pytest -m ""
 
 check: setup ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+peers: .venv-peers/.complete ## install the libraries that the slow tests compare with, in .venv-peers
 
 lock: ## pin anew what pyproject.toml asks for
 	rm -rf .venv-lock
@@ -46,4 +48,9 @@ clean-cache: ## free the disk that finished stages and checkpoints take; results
 
 $(ASSETS): .venv/.complete
 	@$(BIN)/python -m trlap.assets
+	@touch $@
+
+.venv-peers/.complete: requirements-peers.lock
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-peers.lock
 	@touch $@

@@ -140,7 +140,9 @@ class Model:
     batch: int = within("[1, inf)")
     epochs: int = within("[1, inf)")
     patience: int | None = within("[1, inf)")  # epochs without a better validation loss; null: all
-    max_length: int | None = within("[1, inf)")  # of a rewritten sentence; null: longest in training + 10
+    max_length: int | None = within(
+        "[1, inf)"
+    )  # of a rewritten sentence; null: longest in training + 10
     trainer: Trainer = field(default_factory=Trainer)
 
 
@@ -160,6 +162,21 @@ class Classify:
     train_on: str = one_of("private", "rewritten", "original")
     test_on: str = one_of("private", "rewritten", "original")
     debias: str = one_of("none", "unbiased", "posterior")
+
+
+@dataclass
+class AuditConfig:
+    """Sizes of the sampled parts of stage `audit`; what is exact needs none."""
+
+    samples: int = within(
+        "[100, inf)"
+    )  # draws of each word of a pair: half to choose, half to count
+    pairs: int = within("[1, inf)")  # random pairs of words to tell apart, beside the largest pair
+    tokens: int = within("[1, inf)")  # words of the test split for the inversion attacks
+    words: int = within("[1, inf)")  # vocabulary words for plausible deniability ...
+    draws: int = within("[2, inf)")  # ... and draws of each
+    confidence: float = within("(0, 1)")
+    masked_lm: str | None = MISSING  # a folder with a masked language model; null: no such attack
 
 
 @dataclass
@@ -193,6 +210,7 @@ class Config:
     stages: list[str] = MISSING
     metrics: Metrics = field(default_factory=Metrics)
     classify: Classify = field(default_factory=Classify)
+    audit: AuditConfig = field(default_factory=AuditConfig)
     wandb: Wandb = field(default_factory=Wandb)
     device: str = MISSING
     threads: int = within("[0, inf)")  # 0: all cores

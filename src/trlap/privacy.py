@@ -458,8 +458,8 @@ def worst_log_delta(
     coordinate by coordinate dominates as a product: Zhu, Dong & Wang 2022, Theorem 10.) And where
     all finite losses are at most ε, the worst s is `trlap_worst_direction`'s.
 
-    Scanned, below that ε: k equal coordinates and a smaller one; and, where the noise is truncated,
-    k equal coordinates and d − k smaller ones. The even spread, k = d, is the worst for every Rényi
+    Scanned, below that ε: k equal coordinates, and one smaller or d − k equally smaller ones, in
+    some 500 combinations. The even spread, k = d, is the worst for every Rényi
     divergence of Laplace noise, and mostly for δ(ε), but not always: sums of losses have atoms, and a
     smaller k may place them better for a given ε (at d = 300 by up to about 1 % of δ). Where ε is
     below 2αC, one axis alone may be the worst. Hill climbing over all directions, in up to 12
@@ -504,13 +504,12 @@ def _worst(
 
 def _candidates(alpha: float, A: float, dimension: int, clip: float) -> Iterator[Floats]:
     """The differences that `worst_log_delta` compares, all of length 2C."""
-    edge = 16  # every k near 1 and near d, some between
+    edge = 12  # every k near 1 and near d, some between
     ks = {*range(1, edge), *range(dimension - edge, dimension + 1)}
     ks |= set(np.linspace(1, dimension, 2 * edge).astype(int).tolist())
     for k in sorted(k for k in ks if 1 <= k <= dimension):
         smaller = [(1, ratio) for ratio in (0.0, 0.1, 0.4, 0.7, 0.9)]
-        if math.isfinite(A):
-            smaller += [(dimension - k, ratio) for ratio in (0.02, 0.1, 0.3)]
+        smaller += [(dimension - k, ratio) for ratio in (0.02, 0.1, 0.3, 0.5, 0.7, 0.85)]
         for count, ratio in smaller if k < dimension else [(0, 0.0)]:
             s = np.zeros(dimension)
             s[:k] = 1

@@ -9,7 +9,6 @@ attacker who compares all words.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,9 +58,13 @@ class Geometry:
                 squares = (squares + (z**2).sum(1, keepdim=True)).clamp_(min=0).sqrt_()
             score = -self.rate * squares
         if support and math.isfinite(self.bound):
-            outside = torch.cdist(noisy.float(), points.float(), p=math.inf) > self.bound * SUPPORT
-            score[outside.to(score.device)] = -math.inf
+            score[self.outside(noisy, words).to(score.device)] = -math.inf
         return score
+
+    def outside(self, noisy: Tensor, words: Tensor | None = None) -> Tensor:
+        """The support test: whether the word cannot have led to the noisy vector."""
+        points = self.points if words is None else self.points[words]
+        return torch.cdist(noisy.float(), points, p=math.inf) > self.bound * SUPPORT
 
     def nearest(self, noisy: Tensor) -> Tensor:
         """The word whose centre is nearest to the noisy vector: the simplest attacker."""
@@ -207,9 +210,7 @@ def _sampled(noise: Geometry, seed: int) -> Extremes:
     )
 
 
-def random_pairs(
-    size: int, count: int, seed: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def random_pairs(size: int, count: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Pairs of different words, drawn uniformly."""
     rng = np.random.default_rng([seed, 4])
     first = rng.integers(size, size=count)
@@ -244,6 +245,3 @@ def _log_hazard(s: Floats, alpha: float, A: float) -> float:
     if log_delta < -37:
         return log_delta
     return math.log(-math.log1p(-math.exp(log_delta))) if log_delta < 0 else math.inf
-
-
-Score = Callable[[Tensor], Tensor]

@@ -91,7 +91,9 @@ class Response(WordMechanism):
         that n of them lose ε·S, S a sum of n such signs, and δ(x) = Σ_k Pr[S = k] (1 − e^{x − kε})₊.
         """
         if log_delta < math.log(1e-10) or self._log_reach == -math.inf:
-            return super().composed_epsilon(log_delta, draws) if self._log_reach > -math.inf else 0.0
+            return (
+                super().composed_epsilon(log_delta, draws) if self._log_reach > -math.inf else 0.0
+            )
         up, down = math.exp(self._log_reach), math.exp(self._log_reach - self.epsilon)
         losses = self.epsilon * np.arange(-draws, draws + 1)
         mass = convolution_power(np.array([down, 1 - up - down, up]), draws)

@@ -13,6 +13,7 @@ counts the draws.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,9 @@ class Rewritten:
     """Losses are of the test split: −ln p(original | code of what the encoder read)."""
 
     texts: dict[str, list[str]]  # by split
-    loss: float | None  # summed over a sentence's words and its end, averaged over sentences: the paper's
+    loss: (
+        float | None
+    )  # summed over a sentence's words and its end, averaged over sentences: the paper's
     token_loss: float | None  # averaged over words and ends
     perplexity: float | None  # e^token_loss
     history: list[dict[str, Any]]  # epoch, train_loss, validation_loss, seconds, tokens_per_second
@@ -82,12 +85,11 @@ def rewrite(
         texts = {split: [row[column] for row in rows.get(split, ())] for split in SPLITS}
         return {split: Sentences(texts[split], vocabulary) for split in SPLITS}
 
-    def read(column: str) -> dict[str, Sentences]:
-        texts = {split: [row[column] for row in rows.get(split, ())] for split in SPLITS}
-        return {split: Sentences(texts[split], vocabulary) for split in SPLITS}
-
     released = protocol == "release"
-    originals = read("original")
+    every = [row for split in SPLITS for row in rows.get(split, ())]
+    ends = list(accumulate((len(rows.get(split, ())) for split in SPLITS), initial=0))
+    originals = Sentences([row["original"] for row in every], vocabulary)
+    privates = Sentences([row["private"] for row in every], vocabulary)
     with torch.random.fork_rng([]):
         seed_torch(seed, "rewrite/weights", 0)
         model = AutoEncoder(
@@ -101,8 +103,9 @@ def rewrite(
         )
     training = Training(
         model,
-        originals if released else read("private"),
+        originals if released else privates,
         originals,
+        dict(zip(SPLITS, map(range, ends, ends[1:]), strict=True)),
         cfg,
         seed,
         mechanism if isinstance(mechanism, Released) else None,
@@ -113,7 +116,7 @@ def rewrite(
         save_file({name: w.cpu().contiguous() for name, w in model.state_dict().items()}, file)
 
     training.to(device).eval()
-    limit = cfg.max_length or int(originals["train"].lengths.max()) - 1 + ROOM
+    limit = cfg.max_length or int(originals.lengths[: len(rows["train"])].max()) - 1 + ROOM
     texts = {}
     for split in dict.fromkeys([*splits, "test"]):  # test is the last: its sums stay
         texts[split], loss, words = _write(training, split, vocabulary.words, limit)
@@ -138,18 +141,18 @@ def _write(
 
     One code a sentence serves both, so under protocol=release its noise is drawn once.
     """
-    texts = [""] * len(training.sources[split])
+    texts = dict.fromkeys(training.splits[split], "")
     loss, count = 0.0, 0
     with torch.inference_mode():
         for number, batch in training.batches(split):
             rows = batch.to(training.device)
             with training.drawn(split, "final", number) as generator:
-                code = training.code(split, rows, generator)
-            part, tokens = training.loss(split, rows, code)
+                code = training.code(rows, generator)
+            part, tokens = training.loss(rows, code)
             loss, count = loss + part.item(), count + tokens
             for row, ids in zip(batch.tolist(), training.model.write(code, limit), strict=True):
                 texts[row] = " ".join(words[i] for i in ids.tolist() if i != len(words))
-    return texts, loss, count
+    return list(texts.values()), loss, count
 
 
 def _draws(training: Training, epochs: int, rewritten: list[str]) -> dict[str, dict[str, int]]:

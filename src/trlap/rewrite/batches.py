@@ -12,7 +12,7 @@ from trlap.data.tokens import Vocabulary
 
 
 class Sentences(nn.Module):
-    """All sentences of a split in one row of ids, with boundaries between them: |a b c|d e||f|.
+    """Sentences in one row of ids, with boundaries between them: |a b c|d e||f|.
 
     A sentence is read from its boundary on, so an empty one has something to read too; the id after
     each one read is the one to predict, so the last target is the next boundary. As a module without
@@ -32,9 +32,6 @@ class Sentences(nn.Module):
         for name, values in (("ids", ids), ("starts", starts), ("lengths", lengths)):
             self.register_buffer(name, torch.from_numpy(values), persistent=False)
 
-    def __len__(self) -> int:
-        return len(self.starts)
-
     def places(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         """Where in `ids` the tokens of these sentences are, a sentence a row, and how many are its own."""
         lengths = self.lengths[rows]
@@ -42,11 +39,11 @@ class Sentences(nn.Module):
         return self.starts[rows, None] + steps, lengths
 
 
-def cut(lengths: NDArray[np.int64], size: int, key: Sequence[int]) -> list[Tensor]:
+def cut(lengths: NDArray[np.int64], size: int, key: Sequence[int]) -> list[NDArray[np.int64]]:
     """Batches of neighbours in length, equal lengths and the batches themselves in an order drawn by key."""
     rng = np.random.default_rng(key)
     order = np.lexsort((rng.random(len(lengths)), lengths))
-    batches = [torch.from_numpy(order[i : i + size]) for i in range(0, len(order), size)]
+    batches = [order[i : i + size] for i in range(0, len(order), size)]
     return [batches[i] for i in rng.permutation(len(batches))]
 
 

@@ -7,7 +7,6 @@ number of threads).
 """
 
 import logging
-import math
 import signal
 import sys
 import time
@@ -17,11 +16,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint, RichProgressBar
 from lightning.pytorch.plugins.io import TorchCheckpointIO
-from torch import Generator, Tensor, nn
+from torch import Generator, Tensor
 from torch.utils.data import DataLoader
 
 from trlap import config
@@ -37,28 +37,31 @@ Batch = tuple[int, Tensor]  # its number in the epoch, and which sentences
 
 
 class Training(LightningModule):
-    """The auto-encoder reads `sources` and is to write `targets`, both by split.
+    """The auto-encoder reads sentences of `source` and is to write the same ones of `target`.
 
-    `noise` is what protocol=release puts on the vectors: the embedding's own, as they are by then.
+    `splits` says which are whose. `noise` is what protocol=release puts on the embedding's vectors.
     """
 
     def __init__(
         self,
         model: AutoEncoder,
-        sources: dict[str, Sentences],
-        targets: dict[str, Sentences],
+        source: Sentences,
+        target: Sentences,
+        splits: dict[str, range],
         cfg: config.Model,
         seed: int,
         noise: Released | None = None,
     ) -> None:
         super().__init__()
         self.model, self.cfg, self.seed, self.noise = model, cfg, seed, noise
-        self.sources, self.targets = nn.ModuleDict(sources), nn.ModuleDict(targets)
+        self.source, self.target, self.splits = source, target, splits
         self.history: list[dict[str, Any]] = []
 
     def batches(self, split: str, epoch: int = 0) -> list[Batch]:
-        lengths = self.sources[split].lengths.cpu().numpy()
-        return list(enumerate(cut(lengths, self.cfg.batch, [self.seed, epoch])))
+        rows = np.array(self.splits[split], np.int64)
+        lengths = self.source.lengths.cpu().numpy()[rows]
+        batches = cut(lengths, self.cfg.batch, [self.seed, epoch])
+        return [(number, torch.from_numpy(rows[i])) for number, i in enumerate(batches)]
 
     @contextmanager
     def drawn(self, split: str, epoch: int | str, number: int) -> Iterator[Generator]:
@@ -68,16 +71,16 @@ class Training(LightningModule):
             seed_torch(self.seed, f"{purpose}/dropout", number)
             yield block_generator(self.seed, purpose, number, self.device)
 
-    def code(self, split: str, rows: Tensor, generator: Generator) -> Tensor:
+    def code(self, rows: Tensor, generator: Generator) -> Tensor:
         """What the encoder makes of these sentences; word noise is for training alone."""
-        source, noise = self.sources[split], self.cfg.word_noise
-        places, lengths = source.places(rows)
+        noise = self.cfg.word_noise
+        places, lengths = self.source.places(rows)
         if self.training and noise.shuffle:
             places = shuffle(places, lengths, noise.shuffle)
         if self.training and noise.drop:
             places, lengths = drop(places, lengths, noise.drop)
         layout = Layout(lengths)
-        ids = source.ids[layout.pack(places)]
+        ids = self.source.ids[layout.pack(places)]
         if self.training and (noise.blank or noise.substitute):
             ids = replace(ids, self.model.boundary, noise.blank, noise.substitute)
         vectors = self.model.embedding(ids)
@@ -85,14 +88,12 @@ class Training(LightningModule):
             vectors = self.noise.perturb_vectors(vectors, generator)
         return self.model.encode(vectors, layout)
 
-    def loss(self, split: str, rows: Tensor, code: Tensor) -> tuple[Tensor, int]:
+    def loss(self, rows: Tensor, code: Tensor) -> tuple[Tensor, int]:
         """−ln p(original | code), summed over these sentences, and how many words that is, with ends."""
-        target = self.targets[split]
-        places, lengths = target.places(rows)
-        layout = Layout(lengths)
+        places, lengths = self.target.places(rows)
+        layout, ids = Layout(lengths), self.target.ids
         inputs = layout.pack(places)
-        loss = self.model.loss(code, target.ids[inputs], target.ids[inputs + 1], layout)
-        return loss, len(inputs)
+        return self.model.loss(code, ids[inputs], ids[inputs + 1], layout), len(inputs)
 
     def training_step(self, batch: Batch) -> Tensor:
         return self.step("train", *batch) / len(batch[1])
@@ -102,14 +103,16 @@ class Training(LightningModule):
 
     def step(self, split: str, number: int, rows: Tensor) -> Tensor:
         with self.drawn(split, self.current_epoch, number) as generator:
-            loss, words = self.loss(split, rows, self.code(split, rows, generator))
+            loss, words = self.loss(rows, self.code(rows, generator))
         if not loss.isfinite():
             raise self.broken(f"the loss of {split} batch {number + 1} is {loss.item()}")
         self.sums += torch.tensor([loss.item(), len(rows), words], dtype=torch.float64)
         return loss
 
     def broken(self, what: str) -> TrlapError:
-        kept = f"the checkpoint of epoch {self.current_epoch} is kept; " if self.current_epoch else ""
+        kept = (
+            f"the checkpoint of epoch {self.current_epoch} is kept; " if self.current_epoch else ""
+        )
         return TrlapError(
             f"training broke off in epoch {self.current_epoch + 1}: {what}; {kept}"
             "try a smaller model.lr or model.gradient_clip"
@@ -157,7 +160,8 @@ class Training(LightningModule):
             self.model.parameters(),
             lr=self.cfg.lr,
             betas=tuple(self.cfg.betas),
-            fused=self.device.type == "cpu",  # a third of the time; on CUDA it would rule out clipping
+            fused=self.device.type
+            == "cpu",  # a third of the time; on CUDA it would rule out clipping
         )
 
     def train_dataloader(self) -> "DataLoader[Any]":
@@ -168,7 +172,7 @@ class Training(LightningModule):
 
     def val_dataloader(self) -> "DataLoader[Any] | list[Any]":
         """On every device the whole split, so that all agree when to stop."""
-        if not len(self.sources["validation"]):
+        if not self.splits["validation"]:
             return []
         return DataLoader(self.batches("validation"), batch_size=None)  # type: ignore[arg-type]
 
@@ -225,7 +229,9 @@ def fit(training: Training, folder: Path, device: str, keep: bool) -> list[dict[
             try:
                 found = last if last.exists() else None
                 trainer.fit(training, ckpt_path=found, weights_only=True)
-            except SystemExit as stopped:  # how Lightning answers Ctrl-C, which it ignores from then on
+            except (
+                SystemExit
+            ) as stopped:  # how Lightning answers Ctrl-C, which it ignores from then on
                 signal.signal(signal.SIGINT, signal.default_int_handler)
                 raise KeyboardInterrupt from stopped
     final = last if cfg.patience is None else folder / "best.ckpt"
