@@ -100,6 +100,12 @@ def relevant(cfg: DictConfig) -> dict[str, Any]:
         keys["epsilon"] = float("inf")
         for key in ("delta", "clip", "projection", "calibration"):
             del keys[key]
+    if "audit" not in cfg.stages:
+        del keys["audit"]
+    elif cfg.protocol.name == "release":
+        keys["audit"]["epochs"] = cfg.model.epochs  # every epoch draws the noise anew
+    if "privatize" not in cfg.stages:
+        del keys["metrics"]
     if "rewrite" not in cfg.stages:
         del keys["model"]
     if "classify" not in cfg.stages:

@@ -1,6 +1,8 @@
 """The stages in order, what is cached, what is written.
 
-    corpus ─► vocabulary ─► embedding ─► privatize ─► metrics ─► result.json
+    corpus ─► vocabulary ─► embedding ─► privatize ─► metrics ─┐
+                                │                              ├─► result.json
+                                └──────► audit ────────────────┘
 
 A stage reads what earlier ones wrote and writes a folder of its own in the cache, keyed by its settings
 and by the folder it read; a run's folder holds what a reader wants of it. Heavy libraries are imported
@@ -17,13 +19,16 @@ from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig, OmegaConf
 
 from trlap.cache import atomic, cached, read_json, write_json
 from trlap.cell import Cell
 from trlap.config import check
+
+if TYPE_CHECKING:
+    from trlap.mechanism import Base
 
 NOISE = (
     "protocol",
@@ -56,8 +61,11 @@ def run(cfg: DictConfig) -> dict[str, Any]:
         with cell.recorded():
             work = Work(cell)
             work.load()
-            work.privatize()
-            work.measure()
+            if "privatize" in cfg.stages:
+                work.privatize()
+                work.measure()
+            if "audit" in cfg.stages:
+                work.audit()
             write_json(cell.folder / "result.json", work.result())
     return cell.result()
 
@@ -74,34 +82,43 @@ class Work:
         self.device = pick_device(self.cfg.device)
         self.threads = self.cfg.threads or os.cpu_count() or 1
         torch.set_num_threads(self.threads)
-        self.at: Path = cell.outputs / "cache"  # the folder of the stage done last
         self.seconds: dict[str, float] = {}
+        self.scores: dict[str, Any] = {}
+        self.counts: dict[str, Any] = {}
+        self.audited: dict[str, Any] = {}
 
-    def stage(self, name: str, build: Callable[[Path], None], key: Any, redo: bool) -> Path:
-        """Do a stage unless its folder is there. What it reads is named by the stage before."""
+    def stage(self, name: str, build: Callable[[Path], None], *key: Any, redo: bool) -> Path:
+        """Do a stage unless its folder is there. The folder's name stands for all that it depends on."""
         start = time.perf_counter()
-        root = self.cell.outputs / "cache"
-        self.at = cached(root, name, [self.at.name, key], build, redo)
+        folder = cached(self.cell.outputs / "cache", name, key, build, redo)
         self.seconds[name] = round(time.perf_counter() - start, 3)
-        return self.at
+        return folder
+
+    def publish(self, folder: Path, name: str) -> None:
+        """Copy a stage's file into the run's folder."""
+        with atomic(self.cell.folder / name) as file:
+            shutil.copyfile(folder / name, file)
 
     def load(self) -> None:
-        """What is public, and shared by all cells on the same data: never redone by `force`."""
+        """What is public and shared by all cells on the same data (never redone by `force`), and the
+        mechanism that acts on it.
+        """
         from trlap.data import corpus
         from trlap.data.tokens import Vocabulary
         from trlap.embedding import Table, build_table
 
         cfg, keys = self.cfg, self.cell.settings
-        at = self.stage(
-            "corpus", lambda to: corpus.save(corpus.load(cfg.dataset), to), keys["dataset"], False
-        )
+        build = partial(corpus.load, cfg.dataset)
+        at = self.stage("corpus", lambda to: corpus.save(build(), to), keys["dataset"], redo=False)
         self.corpus = corpus.read(at)
-        at = self.stage("vocabulary", lambda to: self._vocabulary().save(to), None, False)
+        at = self.stage("vocabulary", lambda to: self._vocabulary().save(to), at.name, redo=False)
         self.vocabulary = Vocabulary.read(at)
-        words = self.vocabulary.words
-        build = partial(build_table, cfg.embedding, words)
-        at = self.stage("embedding", lambda to: build().save(to), keys["embedding"], False)
-        self.table = Table.read(at)
+        table = partial(build_table, cfg.embedding, self.vocabulary.words)
+        self.embedded = self.stage(
+            *("embedding", lambda to: table().save(to), at.name, keys["embedding"]), redo=False
+        )
+        self.table = Table.read(self.embedded)
+        self.mechanism = self._mechanism()
 
     def _vocabulary(self) -> Any:
         """Made from the training split, which is then taken to be public, or from a public list."""
@@ -115,8 +132,7 @@ class Work:
             return tokens.public_vocabulary(frequent_words(), size)
         return tokens.vocabulary_from_file(source, size)
 
-    def privatize(self) -> None:
-        """Algorithm 1 on every split, once: all that follows is post-processing."""
+    def _mechanism(self) -> "Base":
         from trlap import mechanism
         from trlap.release import Released
         from trlap.space import Space
@@ -133,21 +149,20 @@ class Work:
             device=self.device,
             cache=self.cell.outputs / "cache",
         )
-        name, own = keys["mechanism"]["name"], dict(keys["mechanism"])
+        own = keys["mechanism"]
         if release:
-            self.mechanism: mechanism.Base = Released(
-                space=space, epsilon=keys["epsilon"], clip=clip, released=name
-            )
-        else:
-            common = {key: keys[key] for key in ("delta", "calibration") if key in keys}
-            self.mechanism = mechanism.make(
-                space=space, epsilon=keys["epsilon"], clip=clip, **common, **own
-            )
-        noise = {key: keys[key] for key in NOISE if key in keys}
-        at = self.stage("privatize", self._privatize, noise, self.cfg.force)
-        self.private = read_json(at / "counts.json")
-        with atomic(self.cell.folder / "private.jsonl") as file:
-            shutil.copyfile(at / "private.jsonl", file)
+            return Released(space=space, epsilon=keys["epsilon"], clip=clip, released=own["name"])
+        common = {key: keys[key] for key in ("delta", "calibration") if key in keys}
+        return mechanism.make(space=space, epsilon=keys["epsilon"], clip=clip, **common, **own)
+
+    def privatize(self) -> None:
+        """Algorithm 1 on every split, once: all that follows is post-processing."""
+        noise = {key: value for key, value in self.cell.settings.items() if key in NOISE}
+        self.private = self.stage(
+            "privatize", self._privatize, self.embedded.name, noise, redo=self.cfg.force
+        )
+        self.counts = read_json(self.private / "counts.json")
+        self.publish(self.private, "private.jsonl")
 
     def _privatize(self, to: Path) -> None:
         from trlap.privatize import block_generator, privatize_texts
@@ -190,22 +205,17 @@ class Work:
 
     def measure(self) -> None:
         """Text metrics between original and private test sentences."""
-        private = self.at
-        at = self.stage(
-            "metrics",
-            partial(self._measure, private),
-            self.cell.settings["metrics"],
-            self.cfg.force,
-        )
+        key = (self.private.name, self.cell.settings["metrics"])
+        at = self.stage("metrics", self._measure, *key, redo=self.cfg.force)
         self.scores = read_json(at / "scores.json")
 
-    def _measure(self, private: Path, to: Path) -> None:
+    def _measure(self, to: Path) -> None:
         from dataclasses import asdict
 
         from trlap.metrics import text_metrics
         from trlap.space import centred_cosine
 
-        with (private / "private.jsonl").open(encoding="utf-8") as file:
+        with (self.private / "private.jsonl").open(encoding="utf-8") as file:
             rows = [row for row in map(json.loads, file) if row["split"] == "test"]
         originals = [row["original"] for row in rows]
         privates = [row["private"] for row in rows]
@@ -217,14 +227,41 @@ class Work:
         scores["examples"] = examples(rows, self.cfg.seed)
         write_json(to / "scores.json", scores)
 
+    def audit(self) -> None:
+        """Claimed, exact, attacked: for this mechanism, vocabulary and parameters."""
+        settings = self.cell.settings
+        noise = {key: value for key, value in settings.items() if key in NOISE}
+        key = (self.embedded.name, noise, settings["audit"])
+        at = self.stage("audit", self._audit, *key, redo=self.cfg.force)
+        self.audited = read_json(at / "audit.json")
+        self.publish(at, "audit.json")
+
+    def _audit(self, to: Path) -> None:
+        import numpy as np
+
+        from trlap.audit import audit
+
+        tokens, offsets = self.vocabulary.encode(self.corpus.splits["test"].texts)
+        found = audit(
+            self.mechanism,
+            lengths=np.diff(offsets).tolist(),
+            tokens=tokens,
+            epochs=self.cell.settings["audit"].get("epochs"),
+            cfg=self.cfg.audit,
+            seed=self.cfg.seed,
+        )
+        write_json(to / "audit.json", found)
+
     def result(self) -> dict[str, Any]:
         from trlap.audit.exact import guarantee
 
         cfg, keys, scores = self.cfg, self.cell.settings, self.scores
         rewritten = ("loss", "rouge1", "bleu", "n_w", "bertscore")
+        of_private = ("rouge1", "bleu", "n_w", "bertscore", "cosine")
         reasons = dict.fromkeys(rewritten, "stage rewrite did not run")
         reasons["accuracy"] = "stage classify did not run"
-        reasons |= {f"private_metrics.{name}": why for name, why in scores["reasons"].items()}
+        missing = scores.get("reasons", dict.fromkeys(of_private, "stage privatize did not run"))
+        reasons |= {f"private_metrics.{name}": why for name, why in missing.items()}
         return {
             "status": "ok",
             "protocol": cfg.protocol.name,
@@ -234,27 +271,28 @@ class Work:
             "epsilon": keys["epsilon"],
             "seed": cfg.seed,
             "metrics": dict.fromkeys([*rewritten, "accuracy"]),
-            "private_metrics": scores["values"],
-            "intervals": {"private_metrics": scores["intervals"]},
+            "private_metrics": scores.get("values", dict.fromkeys(of_private)),
+            "intervals": {"private_metrics": scores.get("intervals", {})},
             "details": {
-                "private_metrics": scores["details"],
-                "privatize": self.private,
+                "private_metrics": scores.get("details", {}),
+                "sizes": self.corpus.info["sizes"],
+                "privatize": self.counts,
                 "vocabulary": {
                     "words": len(self.vocabulary.words),
                     "public": self.vocabulary.public,
                 },
-                "notes": self.corpus.info.get("notes", []),
-                "examples": scores["examples"],
+                "notes": self.corpus.info["notes"] + self.audited.get("notes", []),
+                "examples": scores.get("examples", []),
             },
             "reasons": reasons,
-            "guarantee": guarantee(self.mechanism),
+            "guarantee": self.audited.get("guarantee") or guarantee(self.mechanism),
             "seconds": self.seconds,
             "versions": {name: version(name) for name in PACKAGES}
             | {"python": platform.python_version()},
             "provenance": {
                 "dataset": self.corpus.info,
                 "embedding": self.table.info,
-                "metrics": scores["provenance"],
+                "metrics": scores.get("provenance", {}),
                 "device": self.device,
                 "threads": self.threads,
                 "machine": platform.machine(),

@@ -22,9 +22,8 @@ NAMES = {
 def render(result: Mapping[str, Any]) -> str:
     """The summary as plain text. Reads result.json alone, so a finished run is shown at once."""
     details = result["details"]
-    sentences = sum(split["sentences"] for split in details["privatize"].values())
     head = [
-        f"{result['dataset']}, {sentences:,} sentences",
+        f"{result['dataset']}, {sum(details['sizes'].values()):,} sentences",
         result["embedding"],
         f"mechanism {result['mechanism']}",
         f"ε {_number(result['epsilon'])} a word",
@@ -34,18 +33,19 @@ def render(result: Mapping[str, Any]) -> str:
     lines = ["trlap · " + " · ".join(head), ""]
     for example in details["examples"]:
         lines += [_row("original", example["original"]), _row("private", example["private"]), ""]
-    lines.append(_row("metrics", _metrics(result)))
-    lines.append(
-        _row(
-            "",
-            "of the private test sentences against the originals; cosine: 0 is unrelated, 1 is the same word",
+    if details["examples"]:
+        lines.append(_row("metrics", _metrics(result)))
+        lines.append(
+            _row(
+                "",
+                "of the private test sentences against the originals; N_w is the share of words kept,",
+            )
         )
-    )
-    lines += [_row("note", note) for note in _notes(result)]
+        lines.append(_row("", f"cosine 1 the same word, 0 an unrelated one{_constant(details)}"))
     lines.append(_row("guarantee", guarantee_line(result["guarantee"])))
+    lines += [_row("note" if i == 0 else "", note) for i, note in enumerate(_notes(result))]
     lines.append("")
-    tries = _next(result)
-    lines += [_row("try next" if i == 0 else "", line) for i, line in enumerate(tries)]
+    lines += [_row("try next" if i == 0 else "", line) for i, line in enumerate(_next(result))]
     lines.append(_row("results", f"{result['folder']}/"))
     return "\n".join(line.rstrip() for line in lines)
 
@@ -100,15 +100,46 @@ def _median(lengths: Counter[int]) -> int:
 
 
 def guarantee_line(guarantee: Mapping[str, Any]) -> str:
-    """Claimed, exact, and whether the claim holds, in one line."""
-    claimed, exact = guarantee["claimed"], guarantee["exact"]
+    """Claimed, exact, attacked, and whether the claim holds, in one line.
+
+    Of the projected word it says only what is known of the word.
+    """
+    claimed, exact, attack = (guarantee[key] for key in ("claimed", "exact", "empirical"))
     if claimed["notion"] == "none":
         return "none: the words are published as they are"
-    claim = f"claimed {_promise(claimed['epsilon'], claimed['log10_delta'])} per word"
-    true = f"exact δ of the noisy vector at that ε: {_delta(exact['log10_delta'])}"
-    at_small = f"ε at δ=10⁻⁶: {_number(exact['epsilon_at_delta_1e6'])}"
-    verdict = "holds" if guarantee["holds"] else "DOES NOT HOLD"
-    return f"{claim} · {true} · {verdict} · {at_small}"
+    metric = claimed["notion"] == "metric DP"
+    epsilon = _number(claimed["epsilon"])
+    if metric:
+        parts = [
+            f"claimed metric DP, {epsilon} times the distance ({claimed['distance']}) per word"
+        ]
+    else:
+        parts = [f"claimed {_promise(claimed['epsilon'], claimed['log10_delta'])} per word"]
+    word = guarantee["word"]
+    vector = word is not None and word["delta_lower"] != word["delta_upper"]
+    if exact["epsilon"] is None:
+        parts.append("exact: not known")
+    elif metric and _float(exact["log10_delta"]) == -math.inf:
+        parts.append(f"exact, at the largest distance: {_number(exact['epsilon'])}-DP")
+    else:
+        where = " of the noisy vector" if vector else ""
+        parts.append(f"exact δ{where} at that ε: {_delta(exact['log10_delta'])}")
+    if attack is not None and attack["delta_lower"] > 0 and attack["confidence"]:
+        parts[-1] += f", attack ≥ {attack['delta_lower']:.3g} ({attack['confidence']:.0%})"
+    verdict = {True: "holds", False: "DOES NOT HOLD", None: "nothing is known"}
+    parts.append(verdict[guarantee["holds"]])
+    if vector and guarantee["holds"] is False and word["delta_upper"] is not None:
+        low, high = (f"{word[key]:.3g}" for key in ("delta_lower", "delta_upper"))
+        parts.append(f"projected word: δ between {low} and {high} ({word['verdict']})")
+    if exact["epsilon_at_delta_1e6"] is not None:
+        parts.append(f"ε at δ = 10⁻⁶: {_number(exact['epsilon_at_delta_1e6'])}")
+    return " · ".join(parts)
+
+
+def _constant(details: Mapping[str, Any]) -> str:
+    """What printing always the same word would score: the floor under every cosine."""
+    value = details["private_metrics"].get("cosine_best_constant")
+    return "" if value is None else f" (the best constant word scores {value:.3f})"
 
 
 def _row(label: str, text: str) -> str:
@@ -134,16 +165,17 @@ def _metrics(result: Mapping[str, Any]) -> str:
 def _notes(result: Mapping[str, Any]) -> list[str]:
     details = result["details"]
     notes = list(details["notes"])
-    bert = result["provenance"]["metrics"].get("bertscore", {})
-    if result["private_metrics"].get("bertscore") is not None and not bert.get(
-        "comparable_with_paper"
+    if result["private_metrics"]["bertscore"] is not None:
+        bert = result["provenance"]["metrics"]["bertscore"]
+        if not bert["comparable_with_paper"]:
+            notes.append(
+                f"BERTScore is {bert['model']}'s: not comparable with the paper's roberta-large"
+            )
+    elif (
+        details["examples"] and "switched off" not in result["reasons"]["private_metrics.bertscore"]
     ):
-        notes.append(
-            f"BERTScore is {bert.get('model')}'s: not comparable with the paper's roberta-large"
-        )
-    for key, reason in result["reasons"].items():
-        if key.startswith("private_metrics."):
-            notes.append(f"{NAMES[key.partition('.')[2]]}: {reason}")
+        reason = result["reasons"]["private_metrics.bertscore"]
+        notes.append(f"BERTScore: {reason}; force=true tries again")
     leaked = sum(split["leaked"] for split in details["privatize"].values())
     if leaked:
         notes.append(f"{leaked:,} unknown tokens were let through unprotected (oov=keep)")
@@ -154,16 +186,16 @@ def _notes(result: Mapping[str, Any]) -> list[str]:
 
 def _next(result: Mapping[str, Any]) -> list[str]:
     data = "" if result["dataset"] == "demo" else f" dataset={result['dataset']}"
-    ideas = {
-        f"python run.py mechanism=none{data}": "the same text without noise",
-        f"python run.py mechanism=gaussian epsilon=1 delta=1e-6 calibration=exact{data}": "keeps its promise",
-        f"python run.py mechanism=trlap epsilon=0.1{data}": "the paper's mechanism",
-    }
-    shown = [(line, why) for line, why in ideas.items() if f"={result['mechanism']}" not in line][
-        :2
+    ideas = [
+        ("mechanism=crr epsilon=5", "keeps its promise"),
+        ("protocol=release mechanism=trlap", "what the paper's tables show"),
+        ("mechanism=trlap epsilon=0.1", "the paper's mechanism"),
     ]
-    width = max(len(line) for line, _ in shown)
-    return [f"{line:<{width}}   {why}" for line, why in shown]
+    done = f"protocol={result['protocol']} mechanism={result['mechanism']}"
+    shown = [(line, why) for line, why in ideas if line.split(" eps")[0] not in done][:2]
+    lines = [(f"python run.py {line}{data}", why) for line, why in shown]
+    width = max(len(line) for line, _ in lines)
+    return [f"{line:<{width}}   {why}" for line, why in lines]
 
 
 def _promise(epsilon: Any, log10_delta: Any) -> str:

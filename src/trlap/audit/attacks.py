@@ -170,7 +170,8 @@ def contextual(
     ends = np.cumsum(lengths)
     places = rng.integers(min(len(tokens), int(ends[-1])), size=count)
     truth = tokens[places].astype(np.int64)
-    private, original = [], []
+    private: list[str] = []
+    original: list[str] = []
     for number, place in enumerate(places.tolist()):
         document = int(np.searchsorted(ends, place, side="right"))
         begin = max(int(ends[document]) - int(lengths[document]), place - WINDOW)

@@ -22,7 +22,7 @@ Scores
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from torch import Generator, Tensor
 
-from trlap.audit.exact import claimed_epsilon, losses
+from trlap.audit.exact import claimed_epsilon, losses, worst_claimed_epsilon
 from trlap.audit.geometry import Geometry
 from trlap.mechanism import Base, VectorMechanism, WordMechanism
 from trlap.privatize import block_generator
@@ -101,7 +101,7 @@ def distinguish(
     share = error / 4
     delta = math.exp(log_delta)
     train, test = (first[:half], second[:half]), (first[half:], second[half:])
-    for_delta = _choose(train, share, lambda p, q: p - _times(epsilon, q))
+    for_delta = _choose(train, share, lambda p, q: p - _times(epsilon, q), bounded)
     for_epsilon = _choose(train, share, lambda p, q: _log_ratio(p - delta, q))
     by_delta = _count(test, for_delta, share, bounded)
     by_epsilon = _count(test, for_epsilon, share, bounded)
@@ -151,7 +151,12 @@ class _Counted:
     text: str
 
 
-def _choose(train: tuple[Floats, Floats], share: float, gain: Callable[[Any, Any], Any]) -> _Event:
+def _choose(
+    train: tuple[Floats, Floats],
+    share: float,
+    gain: Callable[[Any, Any], Any],
+    bounded: bool = False,
+) -> _Event:
     """The threshold whose own Clopper–Pearson bounds, on this half, promise most."""
     best, event = -math.inf, _Event(math.inf, False)
     for swapped in (False, True):
@@ -162,9 +167,10 @@ def _choose(train: tuple[Floats, Floats], share: float, gain: Callable[[Any, Any
         thresholds = pooled[places]
         p_hits = n - np.searchsorted(np.sort(p), thresholds)
         q_hits = n - np.searchsorted(np.sort(q), thresholds)
-        gains = gain(
-            clopper_pearson_lower(p_hits, n, share), clopper_pearson_upper(q_hits, n, share)
-        )
+        q_upper = clopper_pearson_upper(q_hits, n, share)
+        if bounded:
+            q_upper[(thresholds == math.inf) & (q_hits == 0)] = 0.0
+        gains = gain(clopper_pearson_lower(p_hits, n, share), q_upper)
         top = int(np.argmax(gains))
         if gains[top] > best:
             best, event = float(gains[top]), _Event(float(thresholds[top]), swapped)
@@ -188,80 +194,65 @@ def _count(test: tuple[Floats, Floats], event: _Event, share: float, bounded: bo
 # ------------------------------------------------------------------------------- draws and their scores
 
 
-def vector_scores(noise: Geometry, first: Tensor, second: Tensor) -> Score:
-    """The log-likelihood ratio of two centres, exactly: infinite outside the other's support."""
-    pair = Geometry(
-        torch.stack([first, second]), noise.norm, noise.rate, noise.whiten, bound=noise.bound
-    )
+def likelihood_ratio(noise: Geometry, first: Tensor, second: Tensor) -> Score:
+    """Of two centres, exactly: infinite outside the other's support."""
+    points = torch.stack([first, second])
+    pair = Geometry(points, noise.norm, noise.rate, noise.whiten, bound=noise.bound)
 
     def score(noisy: Tensor) -> Floats:
         both = pair.log_likelihood(noisy, support=False)
         ratio: Floats = (both[:, 0] - both[:, 1]).cpu().numpy()
         if math.isfinite(noise.bound):
-            limit = noise.bound * SUPPORT
-            outside = [
-                ((noisy - centre).abs() > limit).any(1).cpu().numpy() for centre in pair.points
-            ]
-            ratio[outside[1]] = math.inf
-            ratio[outside[0]] = -math.inf
+            first_out, second_out = pair.outside(noisy).cpu().numpy().T
+            ratio[second_out] = math.inf
+            ratio[first_out] = -math.inf
         return ratio
 
     return score
 
 
+def along(mechanism: Base, first: int, second: int) -> Score:
+    """Noisy vectors by their inner product with x_w − x_w'."""
+    vectors = mechanism.space.vectors.cpu().double()
+    s = vectors[first] - vectors[second]
+    return lambda noisy: (noisy.cpu().double() @ s).numpy()
+
+
 def inner_product(mechanism: Base, first: int, second: int) -> Score:
     """Words by the inner product of their vectors with x_w − x_w'."""
-    vectors = mechanism.space.vectors
-    products = (vectors.double().cpu() @ (vectors[first] - vectors[second]).double().cpu()).numpy()
+    products = along(mechanism, first, second)(mechanism.space.vectors)
     return lambda words: products[words.cpu().numpy()]
 
 
-def word_losses(mechanism: WordMechanism, first: int, second: int) -> Score:
+def word_ratio(mechanism: WordMechanism, first: int, second: int) -> Score:
+    """Words by ln Q(y|w)/Q(y|w')."""
     ends = torch.tensor([first, second], device=mechanism.space.device)
-    p, q = mechanism.log_probabilities(ends).cpu().double().numpy()
-    ratio = losses(p, q)
+    ratio = losses(*mechanism.log_probabilities(ends).cpu().double().numpy())
     return lambda words: ratio[words.cpu().numpy()]
 
 
-def draw_scores(
-    draw: Draw, score: Score, samples: int, seed: int, purpose: str, device: torch.device
-) -> Floats:
-    """Scores of so many draws, in blocks with generators of their own."""
-    parts = []
-    for block, start in enumerate(range(0, samples, BLOCK)):
-        generator = block_generator(seed, f"audit/{purpose}", block, device)
-        parts.append(score(draw(min(BLOCK, samples - start), generator)))
-    return np.concatenate(parts)
+def of_word(draw: Callable[[Tensor, Generator], Tensor], word: int, device: torch.device) -> Draw:
+    """Many draws of one word, each with noise of its own."""
+    return lambda count, generator: draw(torch.full((count,), word, device=device), generator)
 
 
-def _many(word: int, count: int, device: torch.device) -> Tensor:
-    return torch.full((count,), word, device=device)
+def of_centre(mechanism: VectorMechanism, centre: Tensor) -> Draw:
+    return lambda count, generator: centre + mechanism.noise(count, generator)
 
 
-def noisy_vectors(mechanism: VectorMechanism, word: int) -> Draw:
-    device = mechanism.space.device
-    return lambda count, generator: mechanism.perturb(_many(word, count, device), generator)
+def of_batches(mechanism: Released, word: int, context: Tensor, clear: bool) -> Draw:
+    """The noisy vector of a word in batches whose other words are known: the release shares noise.
 
-
-def private_words(mechanism: Base, word: int) -> Draw:
-    device = mechanism.space.device
-    return lambda count, generator: mechanism.draw(_many(word, count, device), generator)
-
-
-def released_vectors(mechanism: Released, word: int, context: Tensor, clear: bool) -> Draw:
-    """The noisy vector of a word in a batch whose other words are known.
-
-    `clear`: where the noise is shared, it is read off the first known word and taken away.
+    `clear`: the noise is read off the first known word and taken away.
     """
-    vectors = mechanism.space.vectors
     batch = torch.cat([torch.tensor([word], device=context.device), context])
+    known = mechanism.space.vectors[context[0]]
 
     def draw(count: int, generator: Generator) -> Tensor:
-        rows = []
-        for _ in range(count):
-            noisy = mechanism.perturb(batch, generator)
-            rows.append(noisy[0] - noisy[1] + vectors[context[0]] if clear else noisy[0])
-        return torch.stack(rows)
+        batches = (mechanism.perturb(batch, generator) for _ in range(count))
+        return torch.stack(
+            [noisy[0] - noisy[1] + known if clear else noisy[0] for noisy in batches]
+        )
 
     return draw
 
@@ -270,140 +261,112 @@ def released_vectors(mechanism: Released, word: int, context: Tensor, clear: boo
 
 
 @dataclass(frozen=True)
-class Pair:
-    """Two words to tell apart; `why` they were chosen."""
+class Trial:
+    """Two inputs to tell apart at one point of release, at the ε that was claimed for them."""
 
-    first: int
-    second: int
+    point: str  # vector | word
+    words: list[str] | None  # null: clipped vectors that are no words
     why: str
+    epsilon: float
+    score: Score
+    draws: list[Draw]
+    bounded: bool = False  # an infinite score is impossible under the other input
 
 
 def attack(
     mechanism: Base,
     noise: Geometry | None,
-    pairs: list[Pair],
+    pairs: list[tuple[int, int, str]],
     samples: int,
     confidence: float,
     seed: int,
 ) -> dict[str, Any]:
-    """All pairs, at both points of release; the error rate is shared by all.
+    """Tell pairs of words (w, w', why chosen) apart; the error rate is shared by all trials.
 
     `vector` (vector mechanisms): the noisy vector, first of the worst two clipped vectors, which need not
     be words, then of the pairs. `word`: what Algorithm 1 returns.
     """
-    jobs: list[tuple[str, dict[str, Any], float, Callable[[], tuple[Floats, Floats]]]] = []
-    claim = mechanism.claimed()
-    released = isinstance(mechanism, Released)
+    log_delta = mechanism.claimed().log_delta
+    device = mechanism.space.device
+    if isinstance(mechanism, Released):
+        samples = min(samples, RELEASE_DRAWS)
+        trials = list(_released_trials(mechanism, pairs, seed))
+    else:
+        trials = list(_trials(mechanism, noise, pairs))
+    error = (1 - confidence) / len(trials)
+    found: dict[str, Any] = {"vector": [], "word": []}
+    for number, trial in enumerate(trials):
+        first, second = (
+            _scores(trial, side, samples, seed, f"audit/trial/{number}/{side}", device)
+            for side in (0, 1)
+        )
+        bound = distinguish(first, second, trial.epsilon, log_delta, error, trial.bounded)
+        about = {"words": trial.words, "why": trial.why, "claimed_epsilon": trial.epsilon}
+        found[trial.point].append(about | asdict(bound))
+    return {"confidence": confidence, "trials": len(trials)} | found
+
+
+def _scores(
+    trial: Trial, side: int, samples: int, seed: int, purpose: str, device: torch.device
+) -> Floats:
+    """In blocks with generators of their own, as everywhere."""
+    parts = []
+    for block, start in enumerate(range(0, samples, BLOCK)):
+        generator = block_generator(seed, purpose, block, device)
+        parts.append(trial.score(trial.draws[side](min(BLOCK, samples - start), generator)))
+    return np.concatenate(parts)
+
+
+def _trials(
+    mechanism: Base, noise: Geometry | None, pairs: list[tuple[int, int, str]]
+) -> Iterator[Trial]:
+    device = mechanism.space.device
     if isinstance(mechanism, VectorMechanism) and noise is not None:
         centres = noise.worst_pair(mechanism.clip, mechanism.dimension)
-        epsilon = claim.epsilon
-        if claim.notion == "metric DP":
-            epsilon *= getattr(mechanism, "distance", lambda: 2 * mechanism.clip)()
-        about = {"words": None, "why": "the worst two clipped vectors"}
-        scores = partial(_worst_scores, mechanism, noise, centres, samples, seed)
-        jobs.append(("vector", about, epsilon, scores))
-    for number, pair in enumerate(pairs):
-        about = {
-            "words": [mechanism.space.words[i] for i in (pair.first, pair.second)],
-            "why": pair.why,
-        }
-        epsilon = claimed_epsilon(mechanism, pair.first, pair.second)
+        yield Trial(
+            "vector",
+            None,
+            "the worst two clipped vectors",
+            worst_claimed_epsilon(mechanism),
+            likelihood_ratio(noise, *centres),
+            [of_centre(mechanism, centre) for centre in centres],
+            math.isfinite(noise.bound),
+        )
+    for first, second, why in pairs:
+        words = [mechanism.space.words[i] for i in (first, second)]
+        epsilon = claimed_epsilon(mechanism, first, second)
         if isinstance(mechanism, VectorMechanism):
-            scores = partial(_vector_scores, mechanism, noise, pair, samples, seed, number)
-            jobs.append(("vector", about, epsilon, scores))
-        scores = partial(_word_scores, mechanism, pair, samples, seed, number)
-        jobs.append(("word", about, epsilon, scores))
-    error = (1 - confidence) / len(jobs)
-    bounded = noise is not None and math.isfinite(noise.bound) and not released
-    found: dict[str, list[dict[str, Any]]] = {"vector": [], "word": []}
-    for point, about, epsilon, scores in jobs:
-        bound = distinguish(
-            *scores(), epsilon, claim.log_delta, error, bounded and point == "vector"
-        )
-        found[point].append(about | {"claimed_epsilon": epsilon} | asdict(bound))
-    return {"confidence": confidence, "bounds": len(jobs)} | found
+            draws = [of_word(mechanism.perturb, i, device) for i in (first, second)]
+            if noise is None:
+                score = along(mechanism, first, second)
+                yield Trial("vector", words, why, epsilon, score, draws)
+            else:
+                score = likelihood_ratio(noise, noise.points[first], noise.points[second])
+                bounded = math.isfinite(noise.bound)
+                yield Trial("vector", words, why, epsilon, score, draws, bounded)
+        known = isinstance(mechanism, WordMechanism)
+        score = (word_ratio if known else inner_product)(mechanism, first, second)  # type: ignore[arg-type]
+        draws = [of_word(mechanism.draw, i, device) for i in (first, second)]
+        yield Trial("word", words, why, epsilon, score, draws)
 
 
-def _worst_scores(
-    mechanism: VectorMechanism,
-    noise: Geometry,
-    centres: tuple[Tensor, Tensor],
-    samples: int,
-    seed: int,
-) -> tuple[Floats, Floats]:
-    score = vector_scores(noise, *centres)
-    first, second = (
-        draw_scores(
-            lambda count, generator, centre=centre: centre + mechanism.noise(count, generator),
-            score,
-            samples,
-            seed,
-            f"worst/{side}",
-            mechanism.space.device,
-        )
-        for side, centre in enumerate(centres)
-    )
-    return first, second
-
-
-def _vector_scores(
-    mechanism: VectorMechanism,
-    noise: Geometry | None,
-    pair: Pair,
-    samples: int,
-    seed: int,
-    number: int,
-) -> tuple[Floats, Floats]:
-    words, device = (pair.first, pair.second), mechanism.space.device
-    if noise is not None:
-        score = vector_scores(noise, *noise.points[list(words)])
-    else:
-        score = _along(mechanism, pair)
-    draws: list[Draw] = [noisy_vectors(mechanism, word) for word in words]
-    if isinstance(mechanism, Released):
-        samples = min(samples, RELEASE_DRAWS)
-        clear = mechanism.released in SHARED
-        draws = [released_vectors(mechanism, w, _context(mechanism, seed), clear) for w in words]
-    first, second = (
-        draw_scores(draw, score, samples, seed, f"vector/{number}/{side}", device)
-        for side, draw in enumerate(draws)
-    )
-    return first, second
-
-
-def _word_scores(
-    mechanism: Base, pair: Pair, samples: int, seed: int, number: int
-) -> tuple[Floats, Floats]:
-    words, device = (pair.first, pair.second), mechanism.space.device
-    if isinstance(mechanism, WordMechanism):
-        score = word_losses(mechanism, *words)
-    else:
-        score = inner_product(mechanism, *words)
-    draws: list[Draw] = [private_words(mechanism, word) for word in words]
-    if isinstance(mechanism, Released):
-        samples = min(samples, RELEASE_DRAWS)
-        context, nearest = _context(mechanism, seed), mechanism.space.nearest
-        draws = [
-            lambda n, g, draw=released_vectors(mechanism, word, context, False): nearest(draw(n, g))
-            for word in words
-        ]
-    first, second = (
-        draw_scores(draw, score, samples, seed, f"word/{number}/{side}", device)
-        for side, draw in enumerate(draws)
-    )
-    return first, second
-
-
-def _along(mechanism: Base, pair: Pair) -> Score:
-    """Without a likelihood: the inner product of the noisy vector with x_w − x_w'."""
-    vectors = mechanism.space.vectors
-    s = (vectors[pair.first] - vectors[pair.second]).double()
-    return lambda noisy: (noisy.double() @ s).cpu().numpy()
-
-
-def _context(mechanism: Released, seed: int) -> Tensor:
-    """The known words of a batch, by their frequency."""
+def _released_trials(
+    mechanism: Released, pairs: list[tuple[int, int, str]], seed: int
+) -> Iterator[Trial]:
     rng = np.random.default_rng([seed, 5])
     prior = mechanism.space.prior / mechanism.space.prior.sum()
-    words = rng.choice(len(prior), size=CONTEXT - 1, p=prior)
-    return torch.from_numpy(words).to(mechanism.space.device)
+    known = rng.choice(len(prior), size=CONTEXT - 1, p=prior)
+    context = torch.from_numpy(known).to(mechanism.space.device)
+    clear = mechanism.released in SHARED
+    for first, second, why in pairs:
+        words = [mechanism.space.words[i] for i in (first, second)]
+        epsilon = claimed_epsilon(mechanism, first, second)
+        draws = [of_batches(mechanism, i, context, clear) for i in (first, second)]
+        yield Trial("vector", words, why, epsilon, along(mechanism, first, second), draws)
+        vectors = [of_batches(mechanism, i, context, False) for i in (first, second)]
+        draws = [partial(_projected, mechanism, draw) for draw in vectors]
+        yield Trial("word", words, why, epsilon, inner_product(mechanism, first, second), draws)
+
+
+def _projected(mechanism: Base, draw: Draw, count: int, generator: Generator) -> Tensor:
+    return mechanism.space.nearest(draw(count, generator))

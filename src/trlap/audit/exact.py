@@ -29,7 +29,6 @@ from torch import Tensor
 from trlap import privacy
 from trlap.audit.geometry import Geometry, difference, extremes, geometry, random_pairs
 from trlap.mechanism import Base, Claim, VectorMechanism, WordMechanism, cmp
-from trlap.mechanism._response import Response
 from trlap.metric_privacy import laplace_ball_epsilon, laplace_ball_log_delta
 from trlap.release import Released
 
@@ -61,15 +60,13 @@ def guarantee(mechanism: Base) -> dict[str, Any]:
     """
     claim = mechanism.claimed()
     exact, holds = _exact(mechanism, claim)
-    upper = exact["log10_delta"]
-    lower = exact["delta"] if isinstance(mechanism, WordMechanism) or holds is None else 0.0
-    if upper is None:
-        lower = 0.0
+    # a vector mechanism's word: nothing is shown from below before an attack
+    lower = 0.0 if isinstance(mechanism, VectorMechanism) else exact["delta"]
     return {
         "claimed": claimed(claim),
         "exact": exact,
         "empirical": None,
-        "word": word_block(lower, upper, claim),
+        "word": word_block(lower, exact, claim),
         "holds": holds,
     }
 
@@ -83,16 +80,16 @@ def claimed(claim: Claim) -> dict[str, Any]:
     return block | ({"distance": claim.distance} if claim.distance else {})
 
 
-def word_block(lower: float, log10_upper: float | None, claim: Claim) -> dict[str, Any]:
+def word_block(lower: float, exact: dict[str, Any], claim: Claim) -> dict[str, Any]:
     """Bounds on the projected word's δ at the ε in question, and what they say about the claim."""
+    upper = exact["delta"]
     verdict: str | None = "undecided"
     if claim.notion == "none":
         verdict = None
-    elif log10_upper is not None and _at_most(log10_upper * math.log(10), claim.log_delta):
+    elif upper is not None and _at_most(exact["log10_delta"] * math.log(10), claim.log_delta):
         verdict = "holds"
     elif lower > 0 and math.log(lower) > claim.log_delta:
         verdict = "refuted"
-    upper = None if log10_upper is None else 10**log10_upper
     return {"delta_lower": lower, "delta_upper": upper, "verdict": verdict}
 
 
@@ -105,7 +102,7 @@ def _exact(mechanism: Base, claim: Claim) -> tuple[dict[str, Any], bool | None]:
     if claim.notion == "metric DP":
         epsilon = mechanism.epsilon_at(-math.inf)
         log_delta = 0.0 if math.isinf(epsilon) else -math.inf
-        holds: bool | None = epsilon <= largest_claimed(mechanism) * (1 + ROUNDING)
+        holds: bool | None = epsilon <= worst_claimed_epsilon(mechanism) * (1 + ROUNDING)
     else:
         epsilon = claim.epsilon
         log_delta = 0.0 if math.isinf(epsilon) else mechanism.log_delta(epsilon)
@@ -129,11 +126,14 @@ def _at_most(log_delta: float, limit: float) -> bool:
     return log_delta <= limit + ROUNDING
 
 
-def largest_claimed(mechanism: Base) -> float:
-    """Metric DP: the claimed ε times the largest distance that there can be."""
+def worst_claimed_epsilon(mechanism: Base) -> float:
+    """The claimed ε; for metric DP times the largest distance that there can be."""
+    claim = mechanism.claimed()
+    if claim.notion != "metric DP":
+        return claim.epsilon
     if isinstance(mechanism, cmp.Mechanism):
-        return mechanism.epsilon * mechanism.distance()
-    return mechanism.epsilon * min(2 * mechanism.clip, getattr(mechanism, "threshold", math.inf))
+        return claim.epsilon * mechanism.distance()
+    return claim.epsilon * min(2 * mechanism.clip, getattr(mechanism, "threshold", math.inf))
 
 
 def claimed_epsilon(mechanism: Base, first: int, second: int) -> float:
@@ -173,8 +173,7 @@ def vector_vocabulary(mechanism: VectorMechanism, seed: int) -> dict[str, Any]:
         found = [vector_pair(mechanism, i, j) for i, j in pairs]
         found.sort(key=lambda pair: (pair["log10_delta"], pair["distance"]))
         search = f"the largest of {len(found)} sampled pairs"
-        ends = {"largest": found[-1], "smallest": found[0], "search": search}
-        return {"words": size} | ends | {"quantiles": {"pairs": len(found)}}
+        return {"words": size, "search": search, "largest": found[-1], "smallest": found[0]}
     ends = extremes(noise, seed)
     quantiles = _quantiles(noise.distance(first, second))
     block: dict[str, Any] = {
@@ -298,6 +297,7 @@ def word_vocabulary(mechanism: WordMechanism, found: Matrix, seed: int) -> dict[
     words = [
         word_pair(mechanism, i, j) for i, j in zip(first.tolist(), second.tolist(), strict=True)
     ]
+    limit = privacy.log_to_log10(mechanism.claimed().log_delta)
     return {
         "words": size,
         "search": f"all {size * (size - 1) // 2:,} pairs and all outputs",
@@ -305,6 +305,7 @@ def word_vocabulary(mechanism: WordMechanism, found: Matrix, seed: int) -> dict[
         "row_sum_error": found.error,
         "largest": word_pair(mechanism, *found.pair[:2])
         | {"output": mechanism.space.words[found.pair[2]]},
+        "violations": sum(pair["log10_delta"] > limit for pair in words),
         "quantiles": {
             "pairs": len(words),
             "epsilon": _quantiles([pair["epsilon"] for pair in words]),
@@ -406,36 +407,15 @@ def _basic(epsilon: float, log_delta: float, draws: int) -> dict[str, float]:
 
 
 def composed_epsilon(mechanism: Base, log_delta: float, draws: int) -> tuple[float, str]:
-    """The ε at that δ of n draws, and how it was found.
-
-    krr, srr, crr: of the worst pair's losses, ±ε and 0 (`_response_composed`). cmp and its kin: of the
-    privacy-loss distribution of the multivariate Laplace (`_ball_composed`). Others: the mechanism's own.
-    """
-    if isinstance(mechanism, Response):
-        return _response_composed(mechanism, log_delta, draws), "exact, three losses a word"
+    """The ε at that δ of n draws for the worst pair at every position, and how it was found."""
     if isinstance(mechanism, cmp.Mechanism):
         return _ball_composed(mechanism, log_delta, draws), "privacy-loss distribution"
     epsilon = mechanism.composed_epsilon(log_delta, draws)
-    if isinstance(mechanism, WordMechanism):
-        return epsilon, "the most any mechanism of this pure ε can lose (Kairouz et al. 2015)"
-    return epsilon, "none is finite" if math.isinf(epsilon) else "privacy-loss distribution"
-
-
-def _response_composed(mechanism: Response, log_delta: float, draws: int) -> float:
-    """Randomised response: the loss is ε with probability p, −ε with p e^{−ε}, else 0.
-
-    p is the mass of f_w \\ f_w' for the pair with the largest: δ(ε') = p(1 − e^{ε'−ε}) for all ε' at once,
-    so that this pair dominates every other, and its composition every composition (Zhu, Dong & Wang 2022,
-    Theorem 10).
-    """
-    from dp_accounting.pld import pld_pmf
-
-    epsilon = mechanism.epsilon
-    p = math.exp(mechanism.log_delta(0.0) - math.log(-math.expm1(-epsilon)))
-    back = p * math.exp(-epsilon)
-    masses = {1: p, 0: max(0.0, 1 - p - back), -1: back}
-    losses = pld_pmf.create_pmf(masses, epsilon, 0.0, pessimistic_estimate=True)
-    return float(losses.self_compose(draws).get_epsilon_for_delta(math.exp(log_delta)))
+    if math.isinf(epsilon):
+        return epsilon, "none is finite"
+    if type(mechanism).composed_epsilon is Base.composed_epsilon:
+        return epsilon, "the most that any mechanism of this pure ε can lose"
+    return epsilon, "privacy-loss distribution"
 
 
 def _ball_composed(

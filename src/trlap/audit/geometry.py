@@ -178,11 +178,11 @@ def extremes(noise: Geometry, seed: int) -> Extremes:
     complete, order = len(order) <= CANDIDATES, order[:CANDIDATES]
     if not len(order):
         return Extremes(closest, closest, "one word")
-    i, j = first[order].numpy(), second[order].numpy()
-    top = int(np.argmax(hazards(noise, i, j)))
+    left, right = first[order].numpy(), second[order].numpy()
+    top = int(np.argmax(hazards(noise, left, right)))
     every = f"all {size * (size - 1) // 2:,} pairs"
     search = every if complete else f"{every} by a bound, {CANDIDATES:,} of them exactly"
-    return Extremes((int(i[top]), int(j[top])), closest, search)
+    return Extremes((int(left[top]), int(right[top])), closest, search)
 
 
 def hazards(noise: Geometry, first: NDArray[np.int64], second: NDArray[np.int64]) -> Floats:
