@@ -28,15 +28,37 @@ epsilons = st.floats(0.01, 20)
 log_deltas = st.floats(-500, -0.8)
 
 
-def brute_force(epsilon: float, s: list[float], quantile, log_density) -> float:
-    """δ(ε) = E[(1 − e^{ε−L})₊] by the midpoint rule in probability space: no knowledge of L's law."""
-    points = {1: 2_000_000, 2: 3000, 3: 250}[len(s)]
-    x = quantile((np.arange(points) + 0.5) / points)
-    total = np.zeros(())
+class Truncated:
+    """The truncated Laplace law from its density alone, with scipy's names."""
+
+    def __init__(self, alpha: float, A: float) -> None:
+        self.alpha, self.A = alpha, A
+        self.norm = math.log(2 * (1 - math.exp(-alpha * A)) / alpha)
+
+    def logpdf(self, x: np.ndarray) -> np.ndarray:
+        return np.where(np.abs(x) <= self.A, -self.alpha * np.abs(x) - self.norm, -np.inf)
+
+    def cdf(self, x: np.ndarray) -> np.ndarray:
+        return privacy.trlap_cdf(x, self.alpha, self.A)
+
+    def ppf(self, u: np.ndarray) -> np.ndarray:
+        return privacy.trlap_quantile(u, self.alpha, self.A)
+
+
+def brute_force(epsilon: float, s: list[float], noise, ends: float = math.inf) -> float:
+    """δ(ε) = E[(1 − e^{ε−L})₊] by the midpoint rule in probability space: no knowledge of L's law.
+
+    Cells end where a density may have a kink: at 0, at the shift and at the ends of its support.
+    """
+    cells = {1: 200_000, 2: 1500, 3: 160}[len(s)]
+    loss, weight = np.zeros(()), np.ones(())
     for t in s:
-        with np.errstate(divide="ignore"):
-            total = total[..., None] + (log_density(x) - log_density(x - t))
-    return float(np.maximum(0, -np.expm1(epsilon - total)).mean())
+        kinks = noise.cdf(np.array([0, t, t - ends, t + ends]))
+        edges = np.unique(np.concatenate([np.linspace(0, 1, cells + 1), kinks]))
+        x = noise.ppf((edges[1:] + edges[:-1]) / 2)
+        loss = loss[..., None] + (noise.logpdf(x) - noise.logpdf(x - t))
+        weight = weight[..., None] * np.diff(edges)
+    return float((weight * np.maximum(0, -np.expm1(epsilon - loss))).sum())
 
 
 # ------------------------------------------------------------------------------------- Gaussian
@@ -133,9 +155,9 @@ def test_gaussian_at_the_ends() -> None:
 def test_gaussian_against_brute_force(epsilon: float, s: list[float]) -> None:
     sigma = 0.8
     noise = stats.norm(scale=sigma)
-    expected = brute_force(epsilon, s, noise.ppf, noise.logpdf)
+    expected = brute_force(epsilon, s, noise)
     found = math.exp(privacy.gaussian_log_delta(epsilon, sigma, float(np.linalg.norm(s))))
-    assert found == pytest.approx(expected, rel=2e-3)
+    assert found == pytest.approx(expected, rel=1e-3)
 
 
 # -------------------------------------------------------------------------------------- Laplace
@@ -168,8 +190,8 @@ def test_laplace_is_pure_from_the_l1_norm_on() -> None:
 def test_laplace_against_brute_force(share: float, s: list[float]) -> None:
     noise = stats.laplace(scale=0.5)
     epsilon = share * privacy.laplace_epsilon_pure(s, 0.5)
-    expected = brute_force(epsilon, s, noise.ppf, noise.logpdf)
-    assert math.exp(privacy.laplace_log_delta(epsilon, s, 0.5)) == pytest.approx(expected, rel=5e-3)
+    expected = brute_force(epsilon, s, noise)
+    assert math.exp(privacy.laplace_log_delta(epsilon, s, 0.5)) == pytest.approx(expected, rel=1e-3)
 
 
 @pytest.mark.parametrize("s", [[0.3] * 20, [0.05, 0.1, 0.2, 0.35, 0.5, 0.8]])
@@ -236,13 +258,13 @@ def test_laplace_calibration_is_tight(
 @pytest.mark.parametrize("A", [math.inf, 12.0])
 @pytest.mark.parametrize("epsilon", [0.2, 1.5])
 def test_no_random_direction_beats_the_scanned_one(epsilon: float, A: float) -> None:
-    """The scan is no proof: 0.2 % is what hill climbing has found above it."""
+    """The scan is no proof: hill climbing has found δ up to 0.3 % above it."""
     rng = np.random.default_rng(5)
     worst, _ = privacy.worst_log_delta(epsilon, 0.7, A, 5, 1.0)
     for shape in (0.3, 1.0, 5.0):
         for x in rng.dirichlet(np.full(5, shape), size=5):
             found = privacy.trlap_log_delta_at(epsilon, 2 * np.sqrt(x), 0.7, A)
-            assert found <= worst + 2e-3
+            assert found <= worst + 3e-3
 
 
 def test_the_even_spread_is_not_always_the_worst_for_laplace() -> None:
@@ -277,14 +299,6 @@ def test_laplace_moments_are_concave_in_the_squared_shift() -> None:
 
 
 # ---------------------------------------------------------------------------- truncated Laplace
-
-
-def truncated(alpha: float, A: float):
-    def log_density(x: np.ndarray) -> np.ndarray:
-        norm = math.log(2 * -math.expm1(-alpha * A) / alpha)
-        return np.where(np.abs(x) <= A, -alpha * np.abs(x) - norm, -np.inf)
-
-    return lambda u: privacy.trlap_quantile(u, alpha, A), log_density
 
 
 @pytest.mark.parametrize(
@@ -368,12 +382,11 @@ def test_the_published_worst_direction_is_proven_to_be_even() -> None:
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.8, 1.0, 2.0])
 def test_truncated_laplace_against_brute_force(share: float, s: list[float]) -> None:
     alpha, A = 1.3, 2.0
-    quantile, log_density = truncated(alpha, A)
     epsilon = share * alpha * float(np.abs(s).sum())
-    expected = brute_force(epsilon, s, quantile, log_density)
+    expected = brute_force(epsilon, s, Truncated(alpha, A), ends=A)
     upper = math.exp(privacy.trlap_log_delta_at(epsilon, s, alpha, A))
     lower = math.exp(privacy.trlap_log_delta_at(epsilon, s, alpha, A, pessimistic=False))
-    assert upper == pytest.approx(expected, rel={1: 1e-4, 2: 5e-3, 3: 1e-2}[len(s)])
+    assert upper == pytest.approx(expected, rel=1e-3)
     assert lower <= upper < 1.001 * lower
     if share >= 1:
         assert math.exp(privacy.trlap_log_delta(s, alpha, A)) == pytest.approx(upper, rel=1e-9)
@@ -483,18 +496,18 @@ def test_truncated_laplace_curves_fall(s: list[float], one: float, two: float) -
 
 
 def test_worst_epsilon_of_an_exact_truncation_is_its_own() -> None:
-    A = privacy.trlap_truncation_exact(1.0, math.log(1e-6), 300, 1.0)
-    alpha = 1 / (2 * math.sqrt(300))
-    assert privacy.worst_log_delta(1.0, alpha, A, 300, 1.0)[0] <= math.log(1e-6)
-    assert privacy.worst_epsilon(math.log(1e-6) - 1e-6, alpha, A, 300, 1.0)[0] == math.inf
-    found, s = privacy.worst_epsilon(math.log(1e-6), alpha, A, 300, 1.0)
+    A = privacy.trlap_truncation_exact(1.0, math.log(1e-6), 40, 1.0)
+    alpha = 1 / (2 * math.sqrt(40))
+    assert privacy.worst_log_delta(1.0, alpha, A, 40, 1.0)[0] <= math.log(1e-6)
+    assert privacy.worst_epsilon(math.log(1e-6) - 1e-6, alpha, A, 40, 1.0)[0] == math.inf
+    found, s = privacy.worst_epsilon(math.log(1e-6), alpha, A, 40, 1.0)
     assert found <= 1 + 1e-12
     assert np.linalg.norm(s) == pytest.approx(2)
 
 
 @pytest.mark.parametrize(("alpha", "A"), [(1.0, 2.0), (30.0, 2.0), (1e-9, 4.0), (0.5, 1500.0)])
 def test_truncated_laplace_law(alpha: float, A: float) -> None:
-    density = truncated(alpha, A)[1]
+    density = Truncated(alpha, A).logpdf
     variance = (
         2
         * integrate.quad(

@@ -135,6 +135,7 @@ class Model:
     dropout: float = within("[0, 1)")
     word_noise: WordNoise = field(default_factory=WordNoise)
     lr: float = within("(0, inf)")
+    decay: str = one_of("constant", "linear")  # of lr, to zero after the last epoch
     betas: list[float] = MISSING
     gradient_clip: float | None = within("(0, inf)")  # largest norm; null: off
     batch: int = within("[1, inf)")
@@ -269,6 +270,8 @@ def check(cfg: DictConfig) -> None:
         )
     if unknown := [stage for stage in cfg.stages if stage not in STAGES]:
         raise TrlapError(f"stages: no stage {unknown[0]!r}; there are {', '.join(STAGES)}")
+    if "rewrite" in cfg.stages and "privatize" not in cfg.stages:
+        raise TrlapError("stages: rewrite reads what privatize writes; add privatize")
 
 
 def check_range(name: str, value: Any, limits: Mapping[str, Any]) -> None:

@@ -1,8 +1,8 @@
 """The stages in order, what is cached, what is written.
 
-    corpus ─► vocabulary ─► embedding ─► privatize ─► metrics ─┐
-                                │                              ├─► result.json
-                                └──────► audit ────────────────┘
+    corpus ─► vocabulary ─► embedding ─► privatize ─► metrics ─────────┐
+                                │            └─► rewrite ─► metrics ───┼─► result.json
+                                └──────► audit ────────────────────────┘
 
 A stage reads what earlier ones wrote and writes a folder of its own in the cache, keyed by its settings
 and by the folder it read; a run's folder holds what a reader wants of it. Heavy libraries are imported
@@ -23,34 +23,17 @@ from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from trlap.cache import atomic, cached, read_json, write_json
+from trlap.cache import atomic, cached, digest, read_json, write_json
 from trlap.cell import Cell
 from trlap.config import check
 
 if TYPE_CHECKING:
     from trlap.mechanism import Base
 
-NOISE = (
-    "protocol",
-    "mechanism",
-    "epsilon",
-    "delta",
-    "clip",
-    "projection",
-    "calibration",
-    "oov",
-    "seed",
-)
-PACKAGES = (
-    "trlap",
-    "torch",
-    "numpy",
-    "datasets",
-    "tokenizers",
-    "rouge-score",
-    "sacrebleu",
-    "bert-score",
-)
+NOISE = "protocol mechanism epsilon delta clip projection calibration oov seed".split()
+TEXT_METRICS = ("rouge1", "bleu", "n_w", "bertscore")
+TRAINED = ("loss", "token_loss", "perplexity", "history", "draws")
+PACKAGES = "trlap torch numpy datasets tokenizers rouge-score sacrebleu bert-score".split()
 
 
 def run(cfg: DictConfig) -> dict[str, Any]:
@@ -63,7 +46,8 @@ def run(cfg: DictConfig) -> dict[str, Any]:
             work.load()
             if "privatize" in cfg.stages:
                 work.privatize()
-                work.measure()
+            if "rewrite" in cfg.stages:
+                work.rewrite()
             if "audit" in cfg.stages:
                 work.audit()
             write_json(cell.folder / "result.json", work.result())
@@ -82,10 +66,13 @@ class Work:
         self.device = pick_device(self.cfg.device)
         self.threads = self.cfg.threads or os.cpu_count() or 1
         torch.set_num_threads(self.threads)
+        self.noise = {key: value for key, value in cell.settings.items() if key in NOISE}
         self.seconds: dict[str, float] = {}
-        self.scores: dict[str, Any] = {}
+        self.scores: dict[str, dict[str, Any]] = {"private": {}, "rewritten": {}}
+        self.trained: dict[str, Any] = {}
         self.counts: dict[str, Any] = {}
         self.audited: dict[str, Any] = {}
+        self.rows: dict[str, list[dict[str, Any]]] = {}
 
     def stage(self, name: str, build: Callable[[Path], None], *key: Any, redo: bool) -> Path:
         """Do a stage unless its folder is there. The folder's name stands for all that it depends on."""
@@ -157,12 +144,12 @@ class Work:
 
     def privatize(self) -> None:
         """Algorithm 1 on every split, once: all that follows is post-processing."""
-        noise = {key: value for key, value in self.cell.settings.items() if key in NOISE}
-        self.private = self.stage(
-            "privatize", self._privatize, self.embedded.name, noise, redo=self.cfg.force
-        )
+        key = (self.embedded.name, self.noise)
+        self.private = self.stage("privatize", self._privatize, *key, redo=self.cfg.force)
         self.counts = read_json(self.private / "counts.json")
         self.publish(self.private, "private.jsonl")
+        self.rows = _read_rows(self.private / "private.jsonl")
+        self.measure("private", self.private)
 
     def _privatize(self, to: Path) -> None:
         from trlap.privatize import block_generator, privatize_texts
@@ -203,35 +190,77 @@ class Work:
                 }
         write_json(to / "counts.json", counts)
 
-    def measure(self) -> None:
-        """Text metrics between original and private test sentences."""
-        key = (self.private.name, self.cell.settings["metrics"])
-        at = self.stage("metrics", self._measure, *key, redo=self.cfg.force)
-        self.scores = read_json(at / "scores.json")
+    def rewrite(self) -> None:
+        """The auto-encoder learns on the training split and rewrites the test split."""
+        key = (self.private.name, self.cell.settings["model"])
+        # checkpoints live beside the stage's folder, so that a killed run finds them again
+        self.checkpoints = self.cell.outputs / "cache" / f".rewrite-{digest(key)}.partial"
+        if self.cfg.force:
+            shutil.rmtree(self.checkpoints, ignore_errors=True)
+        at = self.stage("rewrite", self._rewrite, *key, redo=self.cfg.force)
+        self.trained = read_json(at / "rewrite.json")
+        self.publish(at, "rewritten.jsonl")
+        self.rows["test"] = _read_rows(at / "rewritten.jsonl")["test"]
+        self.measure("rewritten", at)
 
-    def _measure(self, to: Path) -> None:
+    def _rewrite(self, to: Path) -> None:
+        from trlap.rewrite import rewrite
+
+        self.checkpoints.mkdir(parents=True, exist_ok=True)
+        found = rewrite(
+            self.rows,
+            self.vocabulary,
+            self.table,
+            self.cfg.model,
+            mechanism=self.mechanism,
+            protocol=self.cfg.protocol.name,
+            device=self.device,
+            threads=self.threads,
+            seed=self.cfg.seed,
+            folder=self.checkpoints,
+            keep_checkpoints=self.cfg.keep_checkpoints,
+        )
+        with (to / "rewritten.jsonl").open("w", encoding="utf-8") as file:
+            for row, text in zip(self.rows["test"], found.texts["test"], strict=True):
+                file.write(json.dumps({**row, "rewritten": text}, ensure_ascii=False) + "\n")
+        trained = {key: getattr(found, key) for key in TRAINED}
+        write_json(to / "rewrite.json", trained)
+        for path in self.checkpoints.iterdir():  # the weights, and with keep_checkpoints all epochs
+            shutil.move(path, to / path.name)
+        self.checkpoints.rmdir()
+
+    def measure(self, kind: str, read: Path) -> None:
+        """Text metrics between the original test sentences and their private or rewritten versions."""
+        key = (read.name, self.cell.settings["metrics"])
+        build = partial(self._measure, kind)
+        at = self.stage(f"metrics_{kind}", build, *key, redo=self.cfg.force)
+        self.scores[kind] = read_json(at / "scores.json")
+
+    def _measure(self, kind: str, to: Path) -> None:
         from dataclasses import asdict
 
         from trlap.metrics import text_metrics
         from trlap.space import centred_cosine
 
-        with (self.private / "private.jsonl").open(encoding="utf-8") as file:
-            rows = [row for row in map(json.loads, file) if row["split"] == "test"]
-        originals = [row["original"] for row in rows]
-        privates = [row["private"] for row in rows]
-        scores = asdict(text_metrics(originals, privates, self.cfg.metrics, self.device))
-        words, replaced = (self.vocabulary.encode(texts)[0] for texts in (originals, privates))
-        cosine, constant = centred_cosine(words, replaced, self.mechanism.space)
-        scores["values"]["cosine"] = cosine
-        scores["details"]["cosine_best_constant"] = constant
-        scores["examples"] = examples(rows, self.cfg.seed)
+        originals = [row["original"] for row in self.rows["test"]]
+        texts = [row[kind] for row in self.rows["test"]]
+        scores = asdict(text_metrics(originals, texts, self.cfg.metrics, self.device))
+        if kind == "private":  # as many words as before, so each has its replacement
+            words, replaced = (self.vocabulary.encode(part)[0] for part in (originals, texts))
+            cosine, constant = centred_cosine(words, replaced, self.mechanism.space)
+            scores["values"]["cosine"] = cosine
+            scores["details"]["cosine_best_constant"] = constant
+        elif self.cfg.protocol.name == "release":
+            released = text_metrics(originals[:100], texts[:100], self.cfg.metrics, self.device)
+            scores["details"]["as_released"] = {  # the first 100 lines, and BERTScore's precision
+                "n_w": released.values["n_w"],
+                "bertscore": released.details.get("bertscore_precision"),
+            }
         write_json(to / "scores.json", scores)
 
     def audit(self) -> None:
         """Claimed, exact, attacked: for this mechanism, vocabulary and parameters."""
-        settings = self.cell.settings
-        noise = {key: value for key, value in settings.items() if key in NOISE}
-        key = (self.embedded.name, noise, settings["audit"])
+        key = (self.embedded.name, self.noise, self.cell.settings["audit"])
         at = self.stage("audit", self._audit, *key, redo=self.cfg.force)
         self.audited = read_json(at / "audit.json")
         self.publish(at, "audit.json")
@@ -255,13 +284,17 @@ class Work:
     def result(self) -> dict[str, Any]:
         from trlap.audit.exact import guarantee
 
-        cfg, keys, scores = self.cfg, self.cell.settings, self.scores
-        rewritten = ("loss", "rouge1", "bleu", "n_w", "bertscore")
-        of_private = ("rouge1", "bleu", "n_w", "bertscore", "cosine")
-        reasons = dict.fromkeys(rewritten, "stage rewrite did not run")
-        reasons["accuracy"] = "stage classify did not run"
-        missing = scores.get("reasons", dict.fromkeys(of_private, "stage privatize did not run"))
-        reasons |= {f"private_metrics.{name}": why for name, why in missing.items()}
+        cfg, keys = self.cfg, self.cell.settings
+        private, rewritten = self.scores["private"], self.scores["rewritten"]
+        reasons = {"accuracy": "stage classify did not run"}
+        for prefix, scores, names, stage in (
+            ("", rewritten, TEXT_METRICS, "rewrite"),
+            ("private_metrics.", private, (*TEXT_METRICS, "cosine"), "privatize"),
+        ):
+            missing = scores.get("reasons", dict.fromkeys(names, f"stage {stage} did not run"))
+            reasons |= {prefix + name: why for name, why in missing.items()}
+        if not self.trained:
+            reasons["loss"] = "stage rewrite did not run"
         return {
             "status": "ok",
             "protocol": cfg.protocol.name,
@@ -270,11 +303,20 @@ class Work:
             "mechanism": keys["mechanism"]["name"],
             "epsilon": keys["epsilon"],
             "seed": cfg.seed,
-            "metrics": dict.fromkeys([*rewritten, "accuracy"]),
-            "private_metrics": scores.get("values", dict.fromkeys(of_private)),
-            "intervals": {"private_metrics": scores.get("intervals", {})},
+            "metrics": {
+                "loss": self.trained.get("loss"),
+                **rewritten.get("values", dict.fromkeys(TEXT_METRICS)),
+                "accuracy": None,
+            },
+            "private_metrics": private.get("values", dict.fromkeys([*TEXT_METRICS, "cosine"])),
+            "intervals": {
+                "metrics": rewritten.get("intervals", {}),
+                "private_metrics": private.get("intervals", {}),
+            },
             "details": {
-                "private_metrics": scores.get("details", {}),
+                "metrics": rewritten.get("details", {}),
+                "private_metrics": private.get("details", {}),
+                "rewrite": self.trained,
                 "sizes": self.corpus.info["sizes"],
                 "privatize": self.counts,
                 "vocabulary": {
@@ -282,7 +324,7 @@ class Work:
                     "public": self.vocabulary.public,
                 },
                 "notes": self.corpus.info["notes"] + self.audited.get("notes", []),
-                "examples": scores.get("examples", []),
+                "examples": examples(self.rows.get("test", []), cfg.seed),
             },
             "reasons": reasons,
             "guarantee": self.audited.get("guarantee") or guarantee(self.mechanism),
@@ -292,7 +334,7 @@ class Work:
             "provenance": {
                 "dataset": self.corpus.info,
                 "embedding": self.table.info,
-                "metrics": scores.get("provenance", {}),
+                "metrics": private.get("provenance", {}),
                 "device": self.device,
                 "threads": self.threads,
                 "machine": platform.machine(),
@@ -302,12 +344,21 @@ class Work:
         }
 
 
+def _read_rows(path: Path) -> dict[str, list[dict[str, Any]]]:
+    rows: dict[str, list[dict[str, Any]]] = {}
+    with path.open(encoding="utf-8") as file:
+        for row in map(json.loads, file):
+            rows.setdefault(row["split"], []).append(row)
+    return rows
+
+
 def examples(rows: list[dict[str, Any]], seed: int, count: int = 3) -> list[dict[str, Any]]:
     """Some test sentences, chosen by seed and not by beauty."""
     import numpy as np
 
     chosen = np.random.default_rng([seed, 3]).permutation(len(rows))[:count]
-    return [{key: rows[i][key] for key in ("original", "private")} for i in sorted(chosen)]
+    names = ("original", "private", "rewritten")
+    return [{key: rows[i][key] for key in names if key in rows[i]} for i in sorted(chosen)]
 
 
 def _git_commit() -> str | None:

@@ -24,6 +24,7 @@ from torch import Generator, Tensor
 
 from trlap import privacy
 from trlap.mechanism import Claim, Floats, VectorMechanism
+from trlap.mechanism.cmp import ball
 from trlap.mechanism.laplace import signed_exponential
 
 SHARED = ("gaussian", "laplace", "trlap", "cmp", "pte")
@@ -75,7 +76,7 @@ class Released(VectorMechanism):
         moment = batch.T @ batch / len(batch)
         matrix = self.lam * moment + (1 - self.lam) * torch.eye(d, device=batch.device)
         normal = torch.randn(batch.shape, generator=generator, device=generator.device)
-        lengths = gamma(len(batch), d, self.epsilon, generator)
+        lengths = ball(len(batch), d, self.epsilon, generator).norm(dim=1, keepdim=True)  # Gamma
         return lengths * (torch.nn.functional.normalize(normal, dim=0) @ matrix.T)
 
     def _pte(self, batch: Tensor, generator: Generator) -> Tensor:
@@ -91,7 +92,10 @@ class Released(VectorMechanism):
         if self.released == "laplace":
             return Claim("ε-DP", self.epsilon)
         if self.released in ("gaussian", "trlap"):
-            return Claim("(ε, δ)-DP", self.epsilon, privacy.paper_log_delta(self.dimension))
+            nominal = self.dimension
+            if self.released == "trlap":
+                nominal = privacy.trlap_dummy_dimension(self.epsilon, nominal)
+            return Claim("(ε, δ)-DP", self.epsilon, privacy.paper_log_delta(nominal))
         return Claim("metric DP", self.epsilon, distance="as published")
 
     def log_delta(self, epsilon: float, difference: Floats | None = None) -> float:
@@ -103,16 +107,3 @@ class Released(VectorMechanism):
 
     def epsilon_at(self, log_delta: float, difference: Floats | None = None) -> float:
         return math.inf
-
-
-def gamma(count: int, shape: int, rate: float, generator: Generator) -> Tensor:
-    """Gamma(shape, 1/rate) for a whole-number shape: a sum of exponentials, from the generator given."""
-    uniform = torch.rand(count, shape, generator=generator, device=generator.device)
-    return -(1 - uniform).log().sum(1, keepdim=True) / rate
-
-
-def ball(count: int, dimension: int, epsilon: float, generator: Generator) -> Tensor:
-    """Density ∝ e^{−ε‖z‖}: a uniform direction, a length from Gamma(d, 1/ε)."""
-    normal = torch.randn(count, dimension, generator=generator, device=generator.device)
-    direction = torch.nn.functional.normalize(normal, dim=1)
-    return direction * gamma(count, dimension, epsilon, generator)

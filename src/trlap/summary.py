@@ -11,11 +11,8 @@ if TYPE_CHECKING:
 
 LABEL = 11
 NAMES = {
-    "rouge1": "Rouge1",
-    "bleu": "BLEU",
-    "n_w": "N_w",
-    "bertscore": "BERTScore",
-    "cosine": "cosine",
+    **{"loss": "Loss", "rouge1": "Rouge1", "bleu": "BLEU", "n_w": "N_w"},
+    **{"bertscore": "BERTScore", "cosine": "cosine", "accuracy": "accuracy"},
 }
 
 
@@ -32,16 +29,13 @@ def render(result: Mapping[str, Any]) -> str:
     ]
     lines = ["trlap · " + " · ".join(head), ""]
     for example in details["examples"]:
-        lines += [_row("original", example["original"]), _row("private", example["private"]), ""]
+        lines += [*(_row(key, text) for key, text in example.items()), ""]
     if details["examples"]:
-        lines.append(_row("metrics", _metrics(result)))
-        lines.append(
-            _row(
-                "",
-                "of the private test sentences against the originals; N_w is the share of words kept,",
-            )
-        )
-        lines.append(_row("", f"cosine 1 the same word, 0 an unrelated one{_constant(details)}"))
+        lines.append(_row("metrics", f"private    {_metrics(result, 'private_metrics')}"))
+        if "rewritten" in details["examples"][0]:
+            lines.append(_row("", f"rewritten  {_metrics(result, 'metrics')}"))
+        meaning = f"N_w is the share of words kept; cosine 1 the same word, 0 an unrelated one{_constant(details)}"
+        lines.append(_row("", meaning))
     lines.append(_row("guarantee", guarantee_line(result["guarantee"])))
     lines += [_row("note" if i == 0 else "", note) for i, note in enumerate(_notes(result))]
     lines.append("")
@@ -146,19 +140,17 @@ def _row(label: str, text: str) -> str:
     return f"  {label:<{LABEL}}{text}"
 
 
-def _metrics(result: Mapping[str, Any]) -> str:
-    values, intervals = result["private_metrics"], result["intervals"]["private_metrics"]
+def _metrics(result: Mapping[str, Any], block: str) -> str:
+    values, intervals = result[block], result["intervals"][block]
     parts = []
     for key, name in NAMES.items():
-        value = values.get(key)
-        if value is None:
-            parts.append(f"{name} –")
+        if key not in values or (key == "accuracy" and values[key] is None):
             continue
-        digits = 1 if key in ("rouge1", "bleu") else 3
-        half = (intervals[key][1] - intervals[key][0]) / 2 if key in intervals else None
-        parts.append(
-            f"{name} {value:.{digits}f}" + (f" ± {half:.{digits}f}" if half is not None else "")
-        )
+        digits = 1 if key in ("rouge1", "bleu", "loss") else 3
+        text = "–" if values[key] is None else f"{values[key]:.{digits}f}"
+        if key in intervals:
+            text += f" ± {(intervals[key][1] - intervals[key][0]) / 2:.{digits}f}"
+        parts.append(f"{name} {text}")
     return "   ".join(parts)
 
 

@@ -87,7 +87,8 @@ def _judge(
     claim = mechanism.claimed()
     notes: list[str] = []
     if shown is None:
-        block["empirical"] = {"epsilon_lower": math.inf, "delta_lower": 1.0, "confidence": None}
+        if claim.notion == "none":  # no noise: every pair is told apart with certainty
+            block["empirical"] = {"epsilon_lower": math.inf, "delta_lower": 1.0, "confidence": 1.0}
         return notes
     point = "vector" if isinstance(mechanism, VectorMechanism) else "word"
     block["empirical"] = {

@@ -23,6 +23,7 @@ Floats = NDArray[np.float64]
 
 CELLS = 2**22  # distances at once: 16 MiB in float32, whatever the vocabulary
 CANDIDATES = 20_000  # pairs that the search compares in float64 at most
+SAMPLED = 2000  # pairs where no bound is at hand
 SUPPORT = 1 + 1e-5  # float32 noise may pass its bound by a rounding error
 
 
@@ -44,7 +45,7 @@ class Geometry:
     def log_likelihood(
         self, noisy: Tensor, words: Tensor | None = None, support: bool = True
     ) -> Tensor:
-        """ln f(z | w) up to a constant of z, in float64: a row for each z, a column for each word.
+        """ln f(z | w) up to one constant, in float64: a row for each z, a column for each word.
 
         `support=False` forgets the bound, as an attacker does who takes the noise for Laplace noise.
         """
@@ -53,10 +54,9 @@ class Geometry:
         if self.norm == "l1":
             score = -self.rate * torch.cdist(z, centres, p=1)
         else:
-            squares = (centres**2).sum(1) - 2 * z @ centres.T
-            if self.norm == "l2":
-                squares = (squares + (z**2).sum(1, keepdim=True)).clamp_(min=0).sqrt_()
-            score = -self.rate * squares
+            squares = (z**2).sum(1, keepdim=True) - 2 * z @ centres.T + (centres**2).sum(1)
+            squares.clamp_(min=0)
+            score = -self.rate * (squares if self.norm == "l2²" else squares.sqrt_())
         if support and math.isfinite(self.bound):
             score[self.outside(noisy, words).to(score.device)] = -math.inf
         return score
@@ -64,7 +64,7 @@ class Geometry:
     def outside(self, noisy: Tensor, words: Tensor | None = None) -> Tensor:
         """The support test: whether the word cannot have led to the noisy vector."""
         points = self.points if words is None else self.points[words]
-        return torch.cdist(noisy.float(), points, p=math.inf) > self.bound * SUPPORT
+        return torch.cdist(noisy.to(points), points, p=math.inf) > self.bound * SUPPORT
 
     def nearest(self, noisy: Tensor) -> Tensor:
         """The word whose centre is nearest to the noisy vector: the simplest attacker."""
@@ -200,7 +200,7 @@ def difference(noise: Geometry, first: NDArray[np.int64], second: NDArray[np.int
 
 def _sampled(noise: Geometry, seed: int) -> Extremes:
     """Where no bound is at hand: the best of pairs drawn at random."""
-    i, j = random_pairs(len(noise.points), CANDIDATES, seed)
+    i, j = random_pairs(len(noise.points), SAMPLED, seed)
     values = hazards(noise, i, j)
     top, least = int(np.argmax(values)), int(np.argmin(values))
     return Extremes(

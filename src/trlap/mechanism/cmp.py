@@ -46,10 +46,7 @@ class Mechanism(VectorMechanism):
         return 2 * self.clip if difference is None else float(np.linalg.norm(difference))
 
     def noise(self, count: int, generator: Generator) -> Tensor:
-        dimension, device = self.noise_dimension, generator.device
-        normal = torch.randn((count, dimension), generator=generator, device=device)
-        other = torch.randn((count, dimension + 1), generator=generator, device=device)
-        return normal.mul_(other.norm(dim=1, keepdim=True).div_(self.epsilon))
+        return ball(count, self.noise_dimension, self.epsilon, generator)
 
     def claimed(self) -> Claim:
         return Claim("metric DP", self.epsilon, distance=self.norm)
@@ -61,3 +58,11 @@ class Mechanism(VectorMechanism):
     def epsilon_at(self, log_delta: float, difference: NDArray[np.float64] | None = None) -> float:
         distance = self.distance(difference)
         return laplace_ball_epsilon(log_delta, self.epsilon, distance, self.noise_dimension)
+
+
+def ball(count: int, dimension: int, epsilon: float, generator: Generator) -> Tensor:
+    """`count` draws with density ∝ e^{−ε‖z‖₂}, one a row."""
+    device = generator.device
+    normal = torch.randn((count, dimension), generator=generator, device=device)
+    other = torch.randn((count, dimension + 1), generator=generator, device=device)
+    return normal.mul_(other.norm(dim=1, keepdim=True).div_(epsilon))

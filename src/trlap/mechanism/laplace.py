@@ -7,6 +7,8 @@ calibration=published   b = Δ₁/ε: ε-DP with δ = 0 (Dwork et al. 2006; the 
                         reach it.
 calibration=exact       the smallest b whose privacy-loss distribution meets (ε, δ) in the worst direction
                         (`trlap.privacy.laplace_scale_exact`): much less noise once a δ > 0 is allowed.
+                        Which direction is the worst was scanned, not proven; the scale that is proven
+                        for all (`laplace_log_delta_proven`) is some 8 % larger.
 
 Sampling inverts the distribution function: with v uniform on (−1, 1), x = −b sign(v) ln(1 − |v|).
 """

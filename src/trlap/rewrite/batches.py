@@ -59,7 +59,7 @@ class Layout:
 
     def pack(self, padded: Tensor) -> Tensor:
         """The tokens of a batch that has a sentence a row."""
-        return padded[self.order].T[self.filled]
+        return padded[self.order, : len(self.filled)].T[self.filled]
 
     def run(self, lstm: nn.LSTM, rows: Tensor) -> tuple[Tensor, Tensor]:
         """An LSTM over packed rows: its outputs, packed, and its last states, sentences as they were.

@@ -56,7 +56,8 @@ class AutoEncoder(nn.Module):
 
     def loss(self, code: Tensor, inputs: Tensor, targets: Tensor, layout: Layout) -> Tensor:
         """−ln p(sentence | code), summed over the words of all sentences, their ends included."""
-        rows = self.dropout(self.embedding(inputs)) + self.from_code(code)[layout.owner]
+        given = self.from_code(code).index_select(0, layout.owner)  # indexing would sort to go back
+        rows = self.dropout(self.embedding(inputs)) + given
         written, _ = layout.run(self.decoder, rows)
         return cross_entropy(self._scores(written), targets, reduction="sum")
 

@@ -7,6 +7,7 @@ number of threads).
 """
 
 import logging
+import math
 import signal
 import sys
 import time
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
-from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint, RichProgressBar
+from lightning.pytorch.callbacks import Checkpoint, EarlyStopping, RichProgressBar
 from lightning.pytorch.plugins.io import TorchCheckpointIO
 from torch import Generator, Tensor
 from torch.utils.data import DataLoader
@@ -155,14 +156,18 @@ class Training(LightningModule):
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         self.history = checkpoint["history"]
 
-    def configure_optimizers(self) -> torch.optim.Optimizer:
-        return torch.optim.Adam(
+    def configure_optimizers(self) -> Any:
+        optimizer = torch.optim.Adam(
             self.model.parameters(),
             lr=self.cfg.lr,
             betas=tuple(self.cfg.betas),
             fused=self.device.type
             == "cpu",  # a third of the time; on CUDA it would rule out clipping
         )
+        if self.cfg.decay == "constant":
+            return optimizer
+        # every epoch: lr · (1 − epoch / epochs)
+        return [optimizer], [torch.optim.lr_scheduler.PolynomialLR(optimizer, self.cfg.epochs)]
 
     def train_dataloader(self) -> "DataLoader[Any]":
         """Asked for anew every epoch. Several devices take turns, with as many batches each."""
@@ -182,7 +187,22 @@ def seed_torch(seed: int, purpose: str, number: int) -> None:
     torch.manual_seed(block_generator(seed, purpose, number, torch.device("cpu")).initial_seed())
 
 
-class AtomicCheckpoints(TorchCheckpointIO):
+class Checkpoints(Checkpoint):
+    """At an epoch's end: `last`, before it `best` where training may stop early, and all if `keep`."""
+
+    def __init__(self, folder: Path, best: bool, keep: bool) -> None:
+        self.folder, self.best, self.keep = folder, best, keep
+
+    def on_train_epoch_end(self, trainer: Trainer, training: LightningModule) -> None:
+        losses = [entry["validation_loss"] for entry in training.history]
+        names = [f"epoch{len(losses)}"] if self.keep else []
+        if self.best and losses[-1] < min(losses[:-1], default=math.inf):
+            names.append("best")
+        for name in [*names, "last"]:
+            trainer.save_checkpoint(self.folder / f"{name}.ckpt", weights_only=False)
+
+
+class AtomicFiles(TorchCheckpointIO):
     """A checkpoint takes its predecessor's place only when it is whole. Lightning copies it there."""
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, *_: Any, **__: Any) -> None:
@@ -195,19 +215,14 @@ def fit(training: Training, folder: Path, device: str, keep: bool) -> list[dict[
     cfg = training.cfg
     last = folder / "last.ckpt"
     if not last.exists() or not _load(last)["ended"]:
-        callbacks: list[Callback] = [_checkpoint(folder, "last")]
+        callbacks: list[Callback] = [Checkpoints(folder, cfg.patience is not None, keep)]
         if cfg.patience is not None:
-            callbacks += [
-                EarlyStopping("validation_loss", patience=cfg.patience, check_finite=False),
-                _checkpoint(folder, "best", monitor="validation_loss"),
-            ]
-        if keep:
-            callbacks += [_checkpoint(folder, "epoch{epoch}", save_top_k=-1)]
+            callbacks += [EarlyStopping("validation_loss", patience=cfg.patience)]
         watched = sys.stderr.isatty()
         if watched:
             callbacks += [RichProgressBar(leave=False, console_kwargs={"stderr": True})]
         kind, _, index = device.partition(":")
-        with _quiet():
+        with _quiet(), torch.random.fork_rng([]):
             trainer = Trainer(
                 accelerator="gpu" if kind == "cuda" else kind,
                 devices=[int(index)] if index else cfg.trainer.devices,
@@ -220,7 +235,7 @@ def fit(training: Training, folder: Path, device: str, keep: bool) -> list[dict[
                 use_distributed_sampler=False,
                 num_sanity_val_steps=0,
                 callbacks=callbacks,
-                plugins=[AtomicCheckpoints()],
+                plugins=[AtomicFiles()],
                 logger=False,
                 enable_progress_bar=watched,
                 enable_model_summary=False,
@@ -248,17 +263,6 @@ def precision(wanted: str, kind: str) -> Any:
     if wanted != "32-true" and kind != "cuda":
         raise TrlapError(f"model.trainer.precision={wanted}: only on CUDA; use auto or 32-true")
     return wanted
-
-
-def _checkpoint(folder: Path, name: str, **keys: Any) -> ModelCheckpoint:
-    return ModelCheckpoint(
-        folder,
-        name,
-        auto_insert_metric_name=False,
-        save_on_train_epoch_end=True,
-        enable_version_counter=False,
-        **keys,
-    )
 
 
 def _load(path: Path) -> dict[str, Any]:

@@ -1,0 +1,104 @@
+"""The whole audit: every mechanism, strict JSON, the words that go with it."""
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from audit_helpers import config, every_mechanism, make, released, space_of
+from test_empirical import HalfGaussian, HalfResponse
+
+from trlap.audit import audit
+from trlap.cache import jsonable
+from trlap.mechanism import Base
+
+LENGTHS = [5, 12, 30]
+KEYS = {
+    "claimed": {"notion", "epsilon", "log10_delta"},
+    "exact": {"notion", "epsilon", "delta", "log10_delta", "epsilon_at_delta_1e6"},
+    "empirical": {"epsilon_lower", "delta_lower", "confidence"},
+    "word": {"delta_lower", "delta_upper", "verdict"},
+}
+
+
+def audited(found: Base, epochs: int | None = None, seed: int = 0, **keys: Any) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    tokens = rng.choice(len(found.space), size=47, p=found.space.prior).astype(np.int32)
+    block = audit(
+        found, lengths=LENGTHS, tokens=tokens, epochs=epochs, cfg=config(**keys), seed=seed
+    )
+    json.dumps(jsonable(block), allow_nan=False)
+    return block
+
+
+@pytest.mark.parametrize("number", range(len(every_mechanism())))
+def test_every_mechanism(number: int) -> None:
+    found = every_mechanism()[number]
+    block = audited(found)
+    guarantee = block["guarantee"]
+    assert set(guarantee) == {*KEYS, "holds"}
+    for part, keys in KEYS.items():
+        assert keys <= set(guarantee[part])
+    expected = {"none": None, "trlap": found.calibration == "exact"}.get(found.name, True)
+    assert guarantee["holds"] is expected
+    word = guarantee["word"]
+    assert word["delta_lower"] <= word["delta_upper"]
+    if expected is not None:
+        assert guarantee["empirical"]["delta_lower"] <= guarantee["exact"]["delta"]
+        assert block["vocabulary"]["words"] == 60
+        assert len(block["vocabulary"]["largest"]["words"]) == 2
+    assert block["composition"]["longest"]["words"] == 30
+    assert {"N_w", "S_w"} <= set(block["deniability"])
+    assert "nearest" in block["attacks"]
+    assert any("dummy dimensions change nothing" in note for note in block["notes"]) == (
+        found.name == "trlap" and found.epsilon == 10
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["none", "gaussian", "laplace", "trlap", "cmp", "mahalanobis", "pte"]
+)
+def test_the_release(name: str) -> None:
+    block = audited(released(name, 0.5), epochs=7)
+    guarantee = block["guarantee"]
+    expected = None if name in ("none", "mahalanobis") else False
+    assert guarantee["holds"] is expected
+    assert block["composition"]["draws_a_word"] == 7
+    if name not in ("none", "mahalanobis"):
+        assert any("one noise vector" in note for note in block["notes"])
+        assert guarantee["exact"]["delta"] == 1
+    if name in ("gaussian", "laplace", "trlap"):
+        assert guarantee["empirical"]["delta_lower"] > 0.95
+
+
+def test_the_published_mechanism_at_300_dimensions() -> None:
+    block = audited(make("trlap", 0.1, space_of(300, 100)), samples=8000)["guarantee"]
+    assert block["exact"]["delta"] == pytest.approx(0.987, abs=5e-4)
+    assert 0.96 < block["empirical"]["delta_lower"] < 0.987
+    assert block["holds"] is False
+    assert block["word"]["verdict"] in ("refuted", "undecided")
+    assert block["word"]["delta_upper"] == block["exact"]["delta"]
+
+
+@pytest.mark.parametrize("kind", [HalfGaussian, HalfResponse])
+def test_broken_noise_is_reported(kind: type[Base]) -> None:
+    keys = {"delta": 1e-5, "calibration": "exact"} if kind is HalfGaussian else {}
+    block = audited(kind(space=space_of(), epsilon=1.0, **keys), samples=60_000)
+    assert block["guarantee"]["holds"] is False
+    assert any("not the noise of the formula" in note for note in block["notes"])
+    if kind is HalfResponse:
+        assert block["guarantee"]["word"]["verdict"] == "refuted"
+
+
+def test_the_smallest_vocabularies() -> None:
+    for size in (1, 2):
+        for name in ("gaussian", "trlap", "krr", "santext", "none"):
+            block = audited(make(name, 0.5, space_of(words=size)), samples=200)
+            assert block["guarantee"]["holds"] in (True, None) or name == "trlap"
+
+
+def test_the_seed_decides() -> None:
+    found = make("gaussian", 2.0)
+    assert audited(found) == audited(found)
+    assert math.isfinite(audited(found, seed=1)["guarantee"]["exact"]["epsilon"])
