@@ -27,7 +27,15 @@ def test_every_shipped_config_composes(configure, option: str) -> None:  # type:
 
 def test_all_groups_are_there() -> None:
     groups = {option.split("=")[0] for option in OPTIONS}
-    assert groups == {"dataset", "embedding", "mechanism", "model", "classifier", "protocol", "experiment"}
+    assert groups == {
+        "dataset",
+        "embedding",
+        "mechanism",
+        "model",
+        "classifier",
+        "protocol",
+        "experiment",
+    }
 
 
 @pytest.mark.parametrize("name", mechanism.NAMES)

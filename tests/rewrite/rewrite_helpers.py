@@ -74,4 +74,6 @@ def run(folder: Path, data: Any = None, **keys: Any) -> Rewritten:
         "seed": 7,
         "folder": folder,
     }
-    return rewrite(rows() if data is None else data, VOCABULARY, TABLE, replace(TINY, **own), **given | keys)
+    return rewrite(
+        rows() if data is None else data, VOCABULARY, TABLE, replace(TINY, **own), **given | keys
+    )

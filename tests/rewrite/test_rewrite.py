@@ -19,7 +19,9 @@ def test_it_learns_to_copy(tmp_path: Path) -> None:
     data["test"] = data["train"]
     big = {"hidden": 64, "code": 32, "dropout": 0.0, "epochs": 80, "decay": "linear"}
     done = run(tmp_path, data, **big)
-    same = [row["original"] == text for row, text in zip(data["test"], done.texts["test"], strict=True)]
+    same = [
+        row["original"] == text for row, text in zip(data["test"], done.texts["test"], strict=True)
+    ]
     assert sum(same) >= 22
     assert done.history[-1]["train_loss"] < 0.2 * done.history[0]["train_loss"]
 
@@ -37,16 +39,23 @@ def test_at_test_time_it_sees_private_text_only(tmp_path: Path) -> None:
     assert run(tmp_path / "c", data).texts != first.texts
 
 
-def by_hand(weights: dict[str, torch.Tensor], private: str, original: str) -> tuple[float, list[int]]:
+def by_hand(
+    weights: dict[str, torch.Tensor], private: str, original: str
+) -> tuple[float, list[int]]:
     """The loss of one sentence and its greedy rewriting, cell by cell, straight from the definition."""
     end = len(WORDS)
 
     def ids(text: str) -> list[int]:
         return [WORDS.index(word) for word in text.split()]
 
-    def cell(name: str, x: torch.Tensor, h: torch.Tensor, c: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def cell(
+        name: str, x: torch.Tensor, h: torch.Tensor, c: torch.Tensor
+    ) -> tuple[torch.Tensor, ...]:
         part, end = name.split("/")
-        w = {k: weights[f"{part}.{k}_l0{end}"] for k in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")}
+        w = {
+            k: weights[f"{part}.{k}_l0{end}"]
+            for k in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        }
         gates = w["weight_ih"] @ x + w["bias_ih"] + w["weight_hh"] @ h + w["bias_hh"]
         i, f, g, o = gates.chunk(4)
         c = f.sigmoid() * c + i.sigmoid() * g.tanh()
