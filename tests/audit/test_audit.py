@@ -2,16 +2,20 @@
 
 import json
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from audit_helpers import config, every_mechanism, make, released, space_of
 from test_empirical import HalfGaussian, HalfResponse
+from torch import Generator, Tensor
 
+from trlap import privacy
 from trlap.audit import audit
 from trlap.cache import jsonable
-from trlap.mechanism import Base
+from trlap.mechanism import Base, Claim, VectorMechanism
 
 LENGTHS = [5, 12, 30]
 KEYS = {
@@ -89,6 +93,34 @@ def test_broken_noise_is_reported(kind: type[Base]) -> None:
     assert any("not the noise of the formula" in note for note in block["notes"])
     if kind is HalfResponse:
         assert block["guarantee"]["word"]["verdict"] == "refuted"
+
+
+@dataclass(kw_only=True)
+class Own(VectorMechanism):
+    """A mechanism of a user's own, of which the audit knows nothing but the interface."""
+
+    def noise(self, count: int, generator: Generator) -> Tensor:
+        return torch.randn((count, self.dimension), generator=generator) * 20
+
+    def claimed(self) -> Claim:
+        return Claim("(ε, δ)-DP", self.epsilon, math.log(1e-3))
+
+    def log_delta(self, epsilon: float, difference: Any = None) -> float:
+        distance = 2 * self.clip if difference is None else float(np.linalg.norm(difference))
+        return privacy.gaussian_log_delta(epsilon, 20, distance)
+
+    def epsilon_at(self, log_delta: float, difference: Any = None) -> float:
+        distance = 2 * self.clip if difference is None else float(np.linalg.norm(difference))
+        return privacy.gaussian_epsilon(log_delta, 20, distance)
+
+
+def test_a_mechanism_of_a_users_own() -> None:
+    block = audited(Own(space=space_of(), epsilon=1.0))
+    assert block["guarantee"]["holds"] is True
+    assert "sampled" in block["vocabulary"]["search"]
+    assert {"most_common", "nearest"} <= set(block["attacks"])
+    assert len(block["empirical"]["vector"]) == 2
+    assert block["composition"]["median"]["loss_distribution"]["epsilon"] == math.inf
 
 
 def test_the_smallest_vocabularies() -> None:

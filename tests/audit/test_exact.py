@@ -18,10 +18,11 @@ from audit_helpers import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trlap import privacy
+from trlap import config, privacy
 from trlap.audit import exact
 from trlap.audit.geometry import _sampled, extremes, geometry, hazards
 from trlap.cache import jsonable
+from trlap.embedding import build_table, frequent_words
 from trlap.space import Space
 
 LOG_1E6 = math.log(1e-6)
@@ -193,6 +194,19 @@ def test_the_largest_pair_has_the_largest_delta() -> None:
         assert block["largest"]["delta"] == pytest.approx(max(deltas), rel=1e-9)
         assert block["quantiles"]["delta"]["1"] <= max(deltas) * (1 + 1e-9)
         assert block["quantiles"]["delta"]["0.5"] == pytest.approx(np.median(deltas), rel=0.05)
+
+
+@pytest.mark.slow
+def test_the_published_mechanism_on_10000_words() -> None:
+    """The most frequent words of GloVe 840B at ε = 0.1: no pair is below 0.18."""
+    words = frequent_words()[:10_000]
+    source = config.Embedding(name="glove840b", source="asset", id="glove840b")
+    space = Space(words, build_table(source, words).vectors, np.full(10_000, 1e-4))
+    block = exact.vector_vocabulary(make("trlap", 0.1, space), 0)
+    assert block["search"] == "all 49,995,000 pairs"
+    assert block["largest"]["delta"] == pytest.approx(0.932, abs=1e-3)
+    assert block["smallest"]["delta"] == pytest.approx(0.188, abs=1e-3)
+    assert block["quantiles"]["delta"]["0.5"] == pytest.approx(0.888, abs=3e-3)
 
 
 def test_supports_that_do_not_meet_are_sampled_and_said_so() -> None:

@@ -43,8 +43,10 @@ Floats = NDArray[np.float64]
 
 BLOCK = 2048  # draws at once
 THRESHOLDS = 400  # candidates for the threshold
-CONTEXT = 32  # words of a batch in an attack on the authors' release
-RELEASE_DRAWS = 1000  # batches: each gives one draw
+# The authors' release: words known in a batch, and batches, each of which gives one draw. Where the noise is
+# shared, one known word is enough; mahalanobis makes its noise from the whole batch.
+SHARED_BATCHES = (1, 1000)
+OWN_BATCHES = (31, 250)
 LOG_1E6 = math.log(1e-6)
 
 Draw = Callable[[int, Generator], Tensor]  # so many draws
@@ -289,8 +291,9 @@ def attack(
     log_delta = mechanism.claimed().log_delta
     device = mechanism.space.device
     if isinstance(mechanism, Released):
-        samples = min(samples, RELEASE_DRAWS)
-        trials = list(_released_trials(mechanism, pairs, seed))
+        known, batches = SHARED_BATCHES if mechanism.released in SHARED else OWN_BATCHES
+        samples = min(samples, batches)
+        trials = list(_released_trials(mechanism, pairs, known, seed))
     else:
         trials = list(_trials(mechanism, noise, pairs))
     error = (1 - confidence) / len(trials)
@@ -351,12 +354,12 @@ def _trials(
 
 
 def _released_trials(
-    mechanism: Released, pairs: list[tuple[int, int, str]], seed: int
+    mechanism: Released, pairs: list[tuple[int, int, str]], known: int, seed: int
 ) -> Iterator[Trial]:
     rng = np.random.default_rng([seed, 5])
     prior = mechanism.space.prior / mechanism.space.prior.sum()
-    known = rng.choice(len(prior), size=CONTEXT - 1, p=prior)
-    context = torch.from_numpy(known).to(mechanism.space.device)
+    context = torch.from_numpy(rng.choice(len(prior), size=known, p=prior))
+    context = context.to(mechanism.space.device)
     clear = mechanism.released in SHARED
     for first, second, why in pairs:
         words = [mechanism.space.words[i] for i in (first, second)]
