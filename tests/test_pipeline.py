@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import Run
 
-QUICK = ("metrics.bertscore.model=null", "metrics.bootstrap=50")
+QUICK = ("metrics.bertscore.model=null", "metrics.bootstrap=50", "stages=[privatize]")
 DEMO = (*QUICK, "dataset.limit.train=300", "dataset.limit.validation=20", "dataset.limit.test=40")
 
 
@@ -24,11 +24,12 @@ def result(folder: Path) -> dict:  # type: ignore[type-arg]
 
 
 def test_a_run_writes_its_folder_and_a_summary(run: Run, tmp_path: Path) -> None:
-    done = run("mechanism=trlap", "epsilon=0.1", *DEMO, "metrics.bertscore.model=minilm")
+    whole = ("metrics.bertscore.model=minilm", "stages=[privatize,audit]", "audit.samples=4000")
+    done = run("mechanism=trlap", "epsilon=0.1", *DEMO, *whole)
     assert done.returncode == 0, done.stderr
     folder = only_folder(tmp_path)
     assert folder.name.startswith("demo-glove840b-trlap-eps0.1-")
-    names = {"config.yaml", "status.json", "result.json", "private.jsonl"}
+    names = {"config.yaml", "status.json", "result.json", "private.jsonl", "audit.json"}
     assert {path.name for path in folder.iterdir()} == names
     assert json.loads((folder / "status.json").read_text())["status"] == "ok"
     found = result(folder)
@@ -40,6 +41,8 @@ def test_a_run_writes_its_folder_and_a_summary(run: Run, tmp_path: Path) -> None
     assert guarantee["claimed"]["log10_delta"] == pytest.approx(-300 * math.log10(4))
     assert guarantee["exact"]["delta"] == pytest.approx(0.987, abs=5e-4)
     assert guarantee["holds"] is False
+    assert 0.9 < guarantee["empirical"]["delta_lower"] < 0.987
+    assert guarantee["word"]["delta_upper"] == guarantee["exact"]["delta"]
     provenance = found["provenance"]
     assert "tok:none" in provenance["metrics"]["bleu"]["signature"]
     assert len(provenance["embedding"]["sha256"]) == 64
@@ -47,7 +50,7 @@ def test_a_run_writes_its_folder_and_a_summary(run: Run, tmp_path: Path) -> None
     assert [r["split"] for r in rows].count("test") == 40
     assert all(len(r["original"].split()) == len(r["private"].split()) for r in rows)
     text = done.stdout
-    assert text.count("original ") == 3 and text.count("private  ") == 3
+    assert text.count("\n  original ") == text.count("\n  private ") == 3
     for part in ("Rouge1", "DOES NOT HOLD", "0.987", "try next", str(folder)):
         assert part in text
 

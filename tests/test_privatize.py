@@ -1,5 +1,6 @@
 """Algorithm 1 over a corpus: blocks, generators, memory."""
 
+import hashlib
 import subprocess
 import sys
 
@@ -10,7 +11,7 @@ from conftest import ROOT
 
 from trlap import mechanism
 from trlap.data.tokens import Vocabulary
-from trlap.privatize import BLOCK, block_generator, privatize, privatize_texts
+from trlap.privatize import BLOCK, block_generator, privatize, privatize_texts, seeded
 from trlap.space import Space
 
 WORDS = ["<unk>", *(f"w{i}" for i in range(199))]
@@ -23,6 +24,19 @@ def space(device: str = "cpu") -> Space:
 
 def generator(block: int, device: str = "cpu") -> torch.Generator:
     return block_generator(7, "test", block, torch.device(device))
+
+
+def test_the_generator_uses_every_bit() -> None:
+    """PyTorch alone keeps 32 bits of a seed: 1 and 2³² + 1 would be the same. NumPy has the oracle."""
+    drawn = [
+        torch.randint(2**16, (8,), generator=seeded(key, torch.device("cpu"))).tolist()
+        for key in (b"a" * 64, b"a" * 63 + b"b", b"b" + b"a" * 63)
+    ]
+    assert len({tuple(row) for row in drawn}) == 3
+    key = np.frombuffer(hashlib.shake_256(b"a" * 64).digest(4 * 624), "<u4")
+    twister = np.random.MT19937()
+    twister.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": 624}}
+    assert drawn[0] == (twister.random_raw(8) % 2**16).tolist()
 
 
 TEXT = np.random.default_rng(1).integers(0, 200, 3 * BLOCK + 100).astype(np.int32)

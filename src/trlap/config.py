@@ -172,7 +172,7 @@ class AuditConfig:
     samples: int = within(
         "[100, inf)"
     )  # draws of each word of a pair: half to choose, half to count
-    pairs: int = within("[1, inf)")  # random pairs of words to tell apart, beside the largest pair
+    pairs: int = within("[1, inf)")  # random pairs of words to tell apart, beside the worst
     tokens: int = within("[1, inf)")  # words of the test split for the inversion attacks
     words: int = within("[1, inf)")  # vocabulary words for plausible deniability ...
     draws: int = within("[2, inf)")  # ... and draws of each

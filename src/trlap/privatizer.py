@@ -19,7 +19,7 @@ from trlap.config import Embedding, check_range
 from trlap.data import tokens
 from trlap.device import pick_device
 from trlap.errors import TrlapError
-from trlap.privatize import block_generator, privatize_texts
+from trlap.privatize import block_generator, privatize_texts, seeded
 from trlap.space import Space
 
 BATCH = 2048  # texts at once
@@ -114,7 +114,7 @@ class Privatizer:
     def _generator(self, block: int) -> torch.Generator:
         device = self.mechanism.space.device
         if self._seed is None:
-            return torch.Generator(device).manual_seed(secrets.randbits(63))
+            return seeded(secrets.token_bytes(64), device)
         self._blocks += 1  # over all calls, so that no two blocks share their randomness
         return block_generator(self._seed, "privatizer", self._blocks, device)
 

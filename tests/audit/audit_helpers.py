@@ -4,12 +4,12 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 
 from trlap import mechanism
 from trlap.audit.geometry import Geometry
 from trlap.config import AuditConfig
-from trlap.mechanism import Base
 from trlap.release import Released
 from trlap.space import Space
 
@@ -36,19 +36,22 @@ def released(name: str, epsilon: float, words: int = 60) -> Released:
     )
 
 
-def every_mechanism() -> list[Base]:
-    """Each one once, with parameters that suit 12 dimensions."""
-    vectors = [make(name, 1.0, delta=1e-3) for name in VECTORS if name != "trlap"]
-    return [
-        make("none", 1.0),
-        make("trlap", 0.5),
-        make("trlap", 10.0),  # dummy dimensions
-        make("trlap", 1.0, delta=1e-3, calibration="exact"),
-        make("gaussian", 1.0, delta=1e-3, calibration="exact"),
-        make("laplace", 1.0, delta=1e-3, calibration="exact"),
-        *vectors,
-        *(make(name, 3.0) for name in WORDS),
-    ]
+# each mechanism once, with parameters that suit 12 dimensions
+SPECS: list[tuple[str, float, dict[str, Any]]] = [
+    ("none", 1.0, {}),
+    ("trlap", 0.5, {}),
+    ("trlap", 10.0, {}),  # dummy dimensions
+    ("trlap", 1.0, {"delta": 1e-3, "calibration": "exact"}),
+    ("gaussian", 1.0, {"delta": 1e-3, "calibration": "exact"}),
+    ("laplace", 1.0, {"delta": 1e-3, "calibration": "exact"}),
+    *((name, 1.0, {"delta": 1e-3}) for name in VECTORS if name != "trlap"),
+    *((name, 3.0, {}) for name in WORDS),
+]
+every = pytest.mark.parametrize("spec", SPECS, ids=lambda spec: f"{spec[0]}-{spec[1]:g}")
+
+
+def build(spec: tuple[str, float, dict[str, Any]]) -> Any:
+    return make(spec[0], spec[1], **spec[2])
 
 
 def config(**keys: Any) -> AuditConfig:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from audit_helpers import config, every_mechanism, make, released, space_of
+from audit_helpers import build, config, every, make, released, space_of
 from test_empirical import HalfGaussian, HalfResponse
 from torch import Generator, Tensor
 
@@ -36,9 +36,9 @@ def audited(found: Base, epochs: int | None = None, seed: int = 0, **keys: Any) 
     return block
 
 
-@pytest.mark.parametrize("number", range(len(every_mechanism())))
-def test_every_mechanism(number: int) -> None:
-    found = every_mechanism()[number]
+@every
+def test_every_mechanism(spec: Any) -> None:
+    found = build(spec)
     block = audited(found)
     guarantee = block["guarantee"]
     assert set(guarantee) == {*KEYS, "holds"}
@@ -119,7 +119,7 @@ def test_a_mechanism_of_a_users_own() -> None:
     assert block["guarantee"]["holds"] is True
     assert "sampled" in block["vocabulary"]["search"]
     assert {"most_common", "nearest"} <= set(block["attacks"])
-    assert len(block["empirical"]["vector"]) == 2
+    assert len(block["empirical"]["vector"]) == 3
     assert block["composition"]["median"]["loss_distribution"]["epsilon"] == math.inf
 
 

@@ -3,13 +3,15 @@
 import itertools
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from audit_helpers import (
     VECTORS,
-    every_mechanism,
+    build,
+    every,
     integrated_delta,
     make,
     released,
@@ -72,14 +74,15 @@ def test_the_published_gaussian_holds_up_to_a_limit(
         assert block["claimed"]["log10_delta"] == pytest.approx(-180.62, abs=5e-3)
 
 
-def test_which_claims_hold() -> None:
-    for found in every_mechanism():
-        block = exact.guarantee(found)
-        expected = {"none": None, "trlap": found.calibration == "exact"}.get(found.name, True)
-        assert block["holds"] is expected, found.name
-        verdict = {True: "holds", False: "undecided", None: None}[expected]
-        assert block["word"]["verdict"] == verdict
-        json.dumps(jsonable(block), allow_nan=False)
+@every
+def test_which_claims_hold(spec: Any) -> None:
+    found = build(spec)
+    block = exact.guarantee(found)
+    expected = {"none": None, "trlap": found.calibration == "exact"}.get(found.name, True)
+    assert block["holds"] is expected
+    verdict = {True: "holds", False: "undecided", None: None}[expected]
+    assert block["word"]["verdict"] == verdict
+    json.dumps(jsonable(block), allow_nan=False)
 
 
 def test_metric_mechanisms_stand_on_the_canonical_axis() -> None:
@@ -228,13 +231,14 @@ def test_words_with_the_same_vector_cost_nothing() -> None:
         assert block["largest"]["epsilon_at_delta_1e6"] == 0
 
 
-def test_vocabulary_is_no_worse_than_all_clipped_vectors() -> None:
-    for found in every_mechanism():
-        if found.name in VECTORS:
-            everywhere = exact.guarantee(found)["exact"]
-            largest = exact.vector_vocabulary(found, 0)["largest"]
-            assert largest["epsilon_at_delta_1e6"] <= everywhere["epsilon_at_delta_1e6"] + 1e-9
-            assert largest["log10_delta"] <= everywhere["log10_delta"] + 1e-9
+@every
+def test_vocabulary_is_no_worse_than_all_clipped_vectors(spec: Any) -> None:
+    found = build(spec)
+    if found.name in VECTORS:
+        everywhere = exact.guarantee(found)["exact"]
+        largest = exact.vector_vocabulary(found, 0)["largest"]
+        assert largest["epsilon_at_delta_1e6"] <= everywhere["epsilon_at_delta_1e6"] + 1e-9
+        assert largest["log10_delta"] <= everywhere["log10_delta"] + 1e-9
 
 
 @pytest.mark.parametrize("name", ["krr", "srr", "crr"])
@@ -353,20 +357,21 @@ def test_a_published_document_has_no_epsilon() -> None:
     assert exact.composition(found, [], None, exact.guarantee(found)["exact"]) == {}
 
 
-def test_the_worst_pair_has_the_exact_delta() -> None:
+@every
+def test_the_worst_pair_has_the_exact_delta(spec: Any) -> None:
     """The two clipped vectors that the attack starts with are as far apart as the block says."""
-    for found in every_mechanism():
-        noise = geometry(found)
-        if noise is None:
-            continue
-        first, second = (x.double() for x in noise.worst_pair(found.clip, found.dimension))
-        if found.name == "pte":
-            s = np.linalg.lstsq(found.phi, (first - second).numpy())[0]
-        else:
-            s = (first - second).numpy()
-            assert np.linalg.norm(s) == pytest.approx(2, rel=1e-6)
-        if found.name in ("cmp", "vickrey", "mahalanobis", "pte"):
-            assert found.distance(s) == pytest.approx(found.distance(), rel=1e-5)
-        elif found.name == "trlap":
-            own = privacy.trlap_log_delta(s, found.alpha, found.A)
-            assert own == pytest.approx(found.log_delta(found.epsilon), rel=1e-4)
+    found = build(spec)
+    noise = geometry(found)
+    if noise is None:
+        return
+    first, second = (x.double() for x in noise.worst_pair(found.clip, found.dimension))
+    if found.name == "pte":
+        s = np.linalg.lstsq(found.phi, (first - second).numpy())[0]
+    else:
+        s = (first - second).numpy()
+        assert np.linalg.norm(s) == pytest.approx(2, rel=1e-6)
+    if found.name in ("cmp", "vickrey", "mahalanobis", "pte"):
+        assert found.distance(s) == pytest.approx(found.distance(), rel=1e-5)
+    elif found.name == "trlap":
+        own = privacy.trlap_log_delta(s, found.alpha, found.A)
+        assert own == pytest.approx(found.log_delta(found.epsilon), rel=1e-4)

@@ -106,6 +106,7 @@ def test_loss_and_texts_are_what_the_definition_says(tmp_path: Path) -> None:
 def test_a_batch_of_one_and_a_full_batch_have_the_same_loss(tmp_path: Path) -> None:
     """Sentences of many lengths share a batch in one case and stand alone in the other."""
     from rewrite_helpers import TABLE
+
     from trlap.rewrite.batches import Sentences
     from trlap.rewrite.model import AutoEncoder
     from trlap.rewrite.train import Training

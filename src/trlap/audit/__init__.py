@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trlap.audit import attacks, empirical, exact
-from trlap.audit.geometry import geometry, random_pairs
+from trlap.audit.geometry import geometry, most_visible, random_pairs
 from trlap.config import AuditConfig
 from trlap.mechanism import Base, VectorMechanism, WordMechanism, trlap
 from trlap.release import SHARED, Released
@@ -64,11 +64,13 @@ def _vocabulary(mechanism: Base, found: exact.Matrix | None, seed: int) -> dict[
 def _attack(
     mechanism: Base, vocabulary: dict[str, Any], cfg: AuditConfig, seed: int
 ) -> dict[str, Any] | None:
-    """The worst pair of the vocabulary, and some at random."""
+    """The largest pair of the vocabulary, the pair that projected words show best, some at random."""
     if mechanism.claimed().notion == "none" or len(mechanism.space) < 2:
         return None
     chosen = random_pairs(len(mechanism.space), cfg.pairs, seed + 1)
     pairs = [(int(i), int(j), "random") for i, j in zip(*chosen, strict=True)]
+    if isinstance(mechanism, VectorMechanism) and not isinstance(mechanism, Released):
+        pairs.insert(0, (*most_visible(mechanism.space), "most visible in projected words"))
     if "largest" in vocabulary:
         pairs.insert(0, (*vocabulary["largest"]["indices"], "the largest pair"))
     return empirical.attack(

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from trlap import privacy
 from trlap.mechanism import Base, cmp, gaussian, laplace, mahalanobis, pte, trlap
+from trlap.space import Space
 
 Floats = NDArray[np.float64]
 
@@ -183,6 +184,19 @@ def extremes(noise: Geometry, seed: int) -> Extremes:
     every = f"all {size * (size - 1) // 2:,} pairs"
     search = every if complete else f"{every} by a bound, {CANDIDATES:,} of them exactly"
     return Extremes((int(left[top]), int(right[top])), closest, search)
+
+
+def most_visible(space: Space) -> tuple[int, int]:
+    """The words whose difference s has the largest sᵀΣs, Σ the covariance of the vocabulary's vectors.
+
+    A projected word shows of a noisy vector what lies along directions in which words differ: far
+    words that differ in other directions are told apart by the vector and hardly by the word.
+    """
+    vectors = space.targets.cpu().double()
+    centred = vectors - vectors.mean(0)
+    values, axes = torch.linalg.eigh(centred.T @ centred)
+    root = (axes * values.clamp(min=0).sqrt()) @ axes.T
+    return extremes(Geometry(space.vectors, "l2", 1.0, whiten=root), 0).largest
 
 
 def hazards(noise: Geometry, first: NDArray[np.int64], second: NDArray[np.int64]) -> Floats:

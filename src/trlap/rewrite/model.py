@@ -68,7 +68,8 @@ class AutoEncoder(nn.Module):
         """
         word = torch.full((len(code),), self.boundary, device=code.device)
         ended = torch.zeros_like(word, dtype=torch.bool)
-        given, state, words = self.from_code(code), None, []
+        given, state = self.from_code(code), None
+        words: list[Tensor] = []
         while len(words) < limit and not ended.all():
             written, state = self.decoder((self.embedding(word) + given)[None], state)
             word = self._scores(written[0]).argmax(1).masked_fill(ended, self.boundary)

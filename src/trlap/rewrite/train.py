@@ -28,7 +28,7 @@ from torch.utils.data import DataLoader
 from trlap import config
 from trlap.cache import atomic
 from trlap.errors import TrlapError
-from trlap.privatize import block_generator
+from trlap.privatize import block_generator, block_seed
 from trlap.release import Released
 from trlap.rewrite.batches import Layout, Sentences, cut
 from trlap.rewrite.model import AutoEncoder
@@ -160,7 +160,7 @@ class Training(LightningModule):
         optimizer = torch.optim.Adam(
             self.model.parameters(),
             lr=self.cfg.lr,
-            betas=tuple(self.cfg.betas),
+            betas=(self.cfg.betas[0], self.cfg.betas[1]),
             fused=self.device.type
             == "cpu",  # a third of the time; on CUDA it would rule out clipping
         )
@@ -184,7 +184,7 @@ class Training(LightningModule):
 
 def seed_torch(seed: int, purpose: str, number: int) -> None:
     """All of torch's own generators, keyed like those of the noise."""
-    torch.manual_seed(block_generator(seed, purpose, number, torch.device("cpu")).initial_seed())
+    torch.manual_seed(block_seed(seed, purpose, number))
 
 
 class Checkpoints(Checkpoint):
@@ -194,7 +194,8 @@ class Checkpoints(Checkpoint):
         self.folder, self.best, self.keep = folder, best, keep
 
     def on_train_epoch_end(self, trainer: Trainer, training: LightningModule) -> None:
-        losses = [entry["validation_loss"] for entry in training.history]
+        history: list[dict[str, Any]] = training.history  # type: ignore[assignment]
+        losses = [entry["validation_loss"] for entry in history]
         names = [f"epoch{len(losses)}"] if self.keep else []
         if self.best and losses[-1] < min(losses[:-1], default=math.inf):
             names.append("best")
