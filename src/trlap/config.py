@@ -135,7 +135,8 @@ class Model:
     dropout: float = within("[0, 1)")
     word_noise: WordNoise = field(default_factory=WordNoise)
     lr: float = within("(0, inf)")
-    decay: str = one_of("constant", "linear")  # of lr, to zero after the last epoch
+    warmup: int = within("[0, inf)")  # steps in which lr rises from nothing
+    decay: str = one_of("constant", "linear")  # linear: lr falls to zero at the last step
     betas: list[float] = MISSING
     gradient_clip: float | None = within("(0, inf)")  # largest norm; null: off
     batch: int = within("[1, inf)")

@@ -78,9 +78,11 @@ def own_text(privatizer: "Privatizer", sample: Sequence[str], output: str) -> st
 
 
 def _document(mechanism: "Base", label: str, words: int) -> str:
+    from trlap.audit.exact import composed_epsilon
+
     pure = mechanism.epsilon_at(-math.inf)
     basic = "" if math.isinf(pure) else f"{_number(words * pure)}-DP by adding up, "
-    composed = mechanism.composed_epsilon(math.log(1e-6), words)
+    composed, _ = composed_epsilon(mechanism, math.log(1e-6), words)
     return f"{label} text of {words:,} words: {basic}({_number(composed)}, 10⁻⁶)-DP composed"
 
 

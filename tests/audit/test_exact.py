@@ -221,6 +221,15 @@ def test_supports_that_do_not_meet_are_sampled_and_said_so() -> None:
     assert "sampled" in extremes(noise, 0).search
 
 
+def test_a_tie_of_too_many_pairs_is_said() -> None:
+    """All pairs of unit vectors are equally far apart: more than the search compares in float64."""
+    vectors = np.eye(250, dtype=np.float32)
+    space = Space([str(i) for i in range(250)], vectors, np.full(250, 1 / 250))
+    ends = extremes(geometry(make("gaussian", 1.0, space)), 0)  # type: ignore[arg-type]
+    assert "20,000 of them exactly" in ends.search
+    assert ends.largest[0] != ends.largest[1]
+
+
 def test_words_with_the_same_vector_cost_nothing() -> None:
     vectors = np.ones((3, 4), np.float32)
     space = Space(["a", "b", "c"], vectors, np.full(3, 1 / 3))

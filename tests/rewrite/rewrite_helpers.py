@@ -24,6 +24,7 @@ TINY = Model(
     dropout=0.2,
     word_noise=WordNoise(drop=0, blank=0, substitute=0, shuffle=0),
     lr=0.01,
+    warmup=0,
     decay="constant",
     betas=[0.5, 0.999],
     gradient_clip=None,

@@ -27,16 +27,17 @@ def test_it_learns_to_copy(tmp_path: Path) -> None:
 
 
 def test_at_test_time_it_sees_private_text_only(tmp_path: Path) -> None:
-    data = rows()
-    first = run(tmp_path / "a", data)
+    data, keys = rows(), {"hidden": 32, "epochs": 25}
+    first = run(tmp_path / "a", data, **keys)
+    assert len(set(first.texts["test"])) > 3  # it has learnt to tell sentences apart
     for row in data["test"]:
         row["original"] = "it ? it ? it ?"
-    second = run(tmp_path / "b", data)
+    second = run(tmp_path / "b", data, **keys)
     assert second.texts == first.texts
     assert second.loss != first.loss  # the originals score it
     for row in data["test"]:
         row["private"] = "two salads"
-    assert run(tmp_path / "c", data).texts != first.texts
+    assert len(set(run(tmp_path / "c", data, **keys).texts["test"])) == 1
 
 
 def by_hand(
@@ -77,11 +78,11 @@ def by_hand(
     loss, h, c = 0.0, zero, zero
     for word, target in zip([end, *ids(original)], [*ids(original), end], strict=True):
         h, c = cell("decoder/", embedding[word] + given, h, c)
-        loss -= float(affine("output", h).log_softmax(0)[target])
+        loss -= float((weights["output.weight"] @ h + weights["bias"]).log_softmax(0)[target])
     written, word, h, c = [], end, zero, zero
     while len(written) < 40:
         h, c = cell("decoder/", embedding[word] + given, h, c)
-        word = int(affine("output", h).argmax())
+        word = int((weights["output.weight"] @ h + weights["bias"]).argmax())
         if word == end:
             break
         written.append(word)
@@ -92,7 +93,7 @@ def test_loss_and_texts_are_what_the_definition_says(tmp_path: Path) -> None:
     data = rows()
     for row in data["test"]:
         row["private"] = row["private"].replace("bread", "soup soup")  # lengths differ
-    done = run(tmp_path, data, epochs=12, max_length=40)
+    done = run(tmp_path, data, epochs=20, max_length=40)
     weights = {name: w.double() for name, w in load_file(done.weights).items()}
     found = [by_hand(weights, row["private"], row["original"]) for row in data["test"]]
     total = sum(loss for loss, _ in found)
@@ -100,6 +101,7 @@ def test_loss_and_texts_are_what_the_definition_says(tmp_path: Path) -> None:
     assert done.loss == pytest.approx(total / len(found), rel=1e-5)
     assert done.token_loss == pytest.approx(total / tokens, rel=1e-5)
     assert done.perplexity == pytest.approx(math.exp(total / tokens), rel=1e-5)
+    assert any(done.texts["test"])
     assert done.texts["test"] == [" ".join(WORDS[i] for i in ids) for _, ids in found]
 
 
@@ -114,6 +116,7 @@ def test_a_batch_of_one_and_a_full_batch_have_the_same_loss(tmp_path: Path) -> N
     texts = [" ".join(WORDS[1 : 1 + n]) for n in (0, 3, 9, 1, 3, 7)]
     model = AutoEncoder(
         torch.from_numpy(TABLE.vectors),
+        torch.full((len(WORDS) + 1,), 1 / (len(WORDS) + 1)),
         hidden=12,
         code=8,
         layers=2,
@@ -217,7 +220,7 @@ def test_options_train(tmp_path: Path, keys: dict[str, object]) -> None:
     done = run(tmp_path, epochs=8, **keys)
     assert done.history[-1]["train_loss"] < done.history[0]["train_loss"]
     names = load_file(done.weights)
-    assert ("bias" in names) == ("tied" in keys)
+    assert (names["output.weight"].shape[0] == 10) == ("tied" in keys)  # the vectors' dimension
     assert ("encoder.weight_ih_l1" in names) == ("layers" in keys)
 
 

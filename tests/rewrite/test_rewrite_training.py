@@ -16,7 +16,7 @@ from trlap.release import Released
 from trlap.rewrite.train import Training
 
 KEYS = {"protocol": "release", "layers": 2, "word_noise": NOISY, "decay": "linear", "epochs": 5}
-KEYS |= {"patience": 4, "gradient_clip": 1.0}
+KEYS |= {"patience": 4, "gradient_clip": 1.0, "warmup": 7}
 
 
 def killed(folder: Path) -> None:
@@ -68,7 +68,7 @@ def test_an_infinite_loss_stops_and_the_last_good_checkpoint_stays(tmp_path: Pat
 
         def breaking(self: Training, batch: tuple[int, torch.Tensor]) -> torch.Tensor:
             if self.current_epoch == 2 and batch[0] == 1:
-                self.model.output.bias.data.fill_(torch.nan)
+                self.model.bias.data.fill_(torch.nan)
             return step(self, batch)
 
         patch.setattr(Training, "training_step", breaking)
@@ -82,7 +82,7 @@ def test_an_infinite_loss_stops_and_the_last_good_checkpoint_stays(tmp_path: Pat
 
 def test_weights_that_break_in_the_last_batch_are_not_kept(tmp_path: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
     def breaking(self: Training) -> None:
-        self.model.output.bias.data.fill_(torch.inf)
+        self.model.bias.data.fill_(torch.inf)
         end(self)
 
     end = Training.on_train_epoch_end

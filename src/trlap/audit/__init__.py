@@ -101,14 +101,16 @@ def _judge(
     word_lower = max(bound["delta_lower"] for bound in shown["word"])
     if point == "vector":
         block["word"] = exact.word_block(word_lower, block["exact"], claim)
-    accused = [
-        bound
-        for bound in (*shown["vector"], *shown["word"])
-        if bound["delta_lower"] > 0 and math.log(bound["delta_lower"]) > claim.log_delta
-    ]
-    if block["holds"] and accused:
+    refuted = {
+        name: any(
+            bound["delta_lower"] > 0 and math.log(bound["delta_lower"]) > claim.log_delta
+            for bound in shown[name]
+        )
+        for name in ("vector", "word")
+    }
+    if block["holds"] and any(refuted.values()):
         block["holds"] = False
-        block["word"]["verdict"] = "refuted" if word_lower > 0 else block["word"]["verdict"]
+        block["word"]["verdict"] = "refuted" if refuted["word"] else "undecided"
         notes.append(
             "the formula keeps the promise but the attack breaks it: the noise that is drawn is not the "
             "noise of the formula (or the attack erred, which it does no oftener than its error rate)"

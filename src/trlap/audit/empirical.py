@@ -47,7 +47,6 @@ THRESHOLDS = 400  # candidates for the threshold
 # shared, one known word is enough; mahalanobis makes its noise from the whole batch.
 SHARED_BATCHES = (1, 1000)
 OWN_BATCHES = (31, 250)
-LOG_1E6 = math.log(1e-6)
 
 Draw = Callable[[int, Generator], Tensor]  # so many draws
 Score = Callable[[Tensor], Floats]

@@ -166,13 +166,13 @@ def extremes(noise: Geometry, seed: int) -> Extremes:
             l1 = torch.cdist(block, points[start:], p=1).mul_(linear)
             lower, upper = l1 + low * apart, l1.add_(apart, alpha=high)
         later = torch.ones_like(upper, dtype=torch.bool).triu_(1)
-        near = int(torch.where(later, lower, torch.inf).argmin())
-        i, j = divmod(near, upper.shape[1])
-        if j > i and float(lower[i, j]) < least:
-            least, closest = float(lower[i, j]), (start + i, start + j)
+        row, column = divmod(int(torch.where(later, lower, torch.inf).argmin()), upper.shape[1])
+        if column > row and float(lower[row, column]) < least:
+            least, closest = float(lower[row, column]), (start + row, start + column)
         best = max(best, float(torch.where(later, lower, -torch.inf).max()))
-        chosen = (later & (upper >= best - slack)).nonzero()
-        kept.append((chosen[:, 0] + start, chosen[:, 1] + start, upper[chosen[:, 0], chosen[:, 1]]))
+        i, j = (later & (upper >= best - slack)).nonzero().T
+        top = upper[i, j].topk(min(len(i), CANDIDATES + 1))  # more could not be compared anyway
+        kept.append((i[top.indices] + start, j[top.indices] + start, top.values))
     first, second, upper = (torch.cat(parts).cpu() for parts in zip(*kept, strict=True))
     order = upper.argsort(descending=True)
     order = order[upper[order] >= best - slack]
@@ -180,10 +180,10 @@ def extremes(noise: Geometry, seed: int) -> Extremes:
     if not len(order):
         return Extremes(closest, closest, "one word")
     left, right = first[order].numpy(), second[order].numpy()
-    top = int(np.argmax(hazards(noise, left, right)))
+    worst = int(np.argmax(hazards(noise, left, right)))
     every = f"all {size * (size - 1) // 2:,} pairs"
     search = every if complete else f"{every} by a bound, {CANDIDATES:,} of them exactly"
-    return Extremes((int(left[top]), int(right[top])), closest, search)
+    return Extremes((int(left[worst]), int(right[worst])), closest, search)
 
 
 def most_visible(space: Space) -> tuple[int, int]:

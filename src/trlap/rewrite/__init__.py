@@ -90,10 +90,13 @@ def rewrite(
     ends = list(accumulate((len(rows.get(split, ())) for split in SPLITS), initial=0))
     originals = Sentences([row["original"] for row in every], vocabulary)
     privates = Sentences([row["private"] for row in every], vocabulary)
+    end = int(originals.starts[len(rows["train"])]) if len(every) > len(rows["train"]) else None
+    counts = originals.ids[:end].bincount(minlength=len(vocabulary.words) + 1) + 1.0
     with torch.random.fork_rng([]):
         seed_torch(seed, "rewrite/weights", 0)
         model = AutoEncoder(
             torch.from_numpy(table.vectors),
+            counts / counts.sum(),
             hidden=cfg.hidden,
             code=cfg.code,
             layers=cfg.layers,

@@ -23,6 +23,7 @@ class AutoEncoder(nn.Module):
     def __init__(
         self,
         vectors: Tensor,  # what the embedding starts from, one a word
+        frequencies: Tensor,  # of words and of ends in what is to be written; positive, sum 1
         *,
         hidden: int,
         code: int,
@@ -33,7 +34,7 @@ class AutoEncoder(nn.Module):
     ) -> None:
         super().__init__()
         words, dimension = vectors.shape
-        self.boundary, self.blank, self.sampled = words, words + 1, sampled
+        self.boundary, self.tied, self.sampled = words, tied, sampled
         special = torch.randn(2, dimension) * vectors.std()
         self.embedding = nn.Embedding.from_pretrained(torch.cat([vectors, special]), freeze=False)
         between = dropout if layers > 1 else 0.0
@@ -41,8 +42,12 @@ class AutoEncoder(nn.Module):
         self.to_code = nn.Linear(2 * hidden, 2 * code if sampled else code)
         self.from_code = nn.Linear(code, dimension)
         self.decoder = nn.LSTM(dimension, hidden, layers, dropout=between)
-        self.output = nn.Linear(hidden, dimension if tied else words + 1)
-        self.bias = nn.Parameter(torch.zeros(words + 1)) if tied else None
+        self.output = nn.Linear(hidden, dimension if tied else words + 1, bias=False)
+        # Told the frequencies, the decoder need not learn them first, which at a high learning rate
+        # drives its states to where no gradient comes back; and the code starts out loud enough to hear.
+        self.bias = nn.Parameter(frequencies.log())
+        for layer in (self.to_code, self.from_code):
+            nn.init.xavier_uniform_(layer.weight, gain=2)
         self.dropout = nn.Dropout(dropout)
 
     def encode(self, rows: Tensor, layout: Layout) -> Tensor:
@@ -78,7 +83,9 @@ class AutoEncoder(nn.Module):
         return torch.stack(words, dim=1)
 
     def _scores(self, written: Tensor) -> Tensor:
-        scores: Tensor = self.output(self.dropout(written))
-        if self.bias is not None:  # tied: a word's score is the product with its own vector
-            scores = linear(scores, self.embedding.weight[: self.boundary + 1], self.bias)
-        return scores
+        written = self.dropout(written)
+        if self.tied:  # a word's score is the product with its own vector
+            return linear(
+                self.output(written), self.embedding.weight[: self.boundary + 1], self.bias
+            )
+        return linear(written, self.output.weight, self.bias)

@@ -164,10 +164,15 @@ class Training(LightningModule):
             fused=self.device.type
             == "cpu",  # a third of the time; on CUDA it would rule out clipping
         )
-        if self.cfg.decay == "constant":
-            return optimizer
-        # every epoch: lr · (1 − epoch / epochs)
-        return [optimizer], [torch.optim.lr_scheduler.PolynomialLR(optimizer, self.cfg.epochs)]
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, self.rate)
+        return [optimizer], [{"scheduler": schedule, "interval": "step"}]
+
+    def rate(self, step: int) -> float:
+        """What lr is multiplied by: up in the first `warmup` steps, down to zero if it decays."""
+        cfg = self.cfg
+        per_epoch = max(1, len(self.batches("train")) // self.trainer.world_size)
+        down = 1 - step / (per_epoch * cfg.epochs) if cfg.decay == "linear" else 1.0
+        return max(0.0, down) * min(1.0, (step + 1) / max(1, cfg.warmup))
 
     def train_dataloader(self) -> "DataLoader[Any]":
         """Asked for anew every epoch. Several devices take turns, with as many batches each."""
