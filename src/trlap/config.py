@@ -17,7 +17,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from trlap.errors import TrlapError
 
-STAGES = ("privatize", "audit")
+STAGES = ("privatize", "rewrite", "audit")
 RELEASED = ("none", "gaussian", "laplace", "trlap", "cmp", "mahalanobis", "pte")
 
 
