@@ -5,7 +5,8 @@
     words     p(w_t | w_<t, z) = softmax(O · dropout(LSTM(dropout(E w_{t−1}) + U z)))
 
 Rows are the vectors of a sentence's words, with whatever noise was put on them. The sampled code is the
-released one, drawn at test time too; its loss has no KL term.
+released one, drawn at test time too; its loss has no KL term. Training starts it at σ = e^{QUIET/2} = 0.05:
+at σ = 1 the decoder learns to do without a code that it cannot hear, and never looks back.
 
 Ids are those of the V words and two more. V is the boundary: a sentence begins with it on the way in
 and ends with it on the way out. V + 1 is the blank of the word noise, on the way in only. Sentences are
@@ -17,6 +18,8 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, linear
 
 from trlap.rewrite.batches import Layout
+
+QUIET = -6.0  # log σ² of a sampled code when training starts
 
 
 class AutoEncoder(nn.Module):
@@ -48,6 +51,8 @@ class AutoEncoder(nn.Module):
         self.bias = nn.Parameter(frequencies.log())
         for layer in (self.to_code, self.from_code):
             nn.init.xavier_uniform_(layer.weight, gain=2)
+        if sampled:
+            nn.init.constant_(self.to_code.bias[code:], QUIET)
         self.dropout = nn.Dropout(dropout)
 
     def encode(self, rows: Tensor, layout: Layout) -> Tensor:

@@ -157,12 +157,12 @@ class Training(LightningModule):
         self.history = checkpoint["history"]
 
     def configure_optimizers(self) -> Any:
+        fused = self.device.type == "cpu"  # a third of the time; on CUDA it would rule out clipping
         optimizer = torch.optim.Adam(
             self.model.parameters(),
             lr=self.cfg.lr,
             betas=(self.cfg.betas[0], self.cfg.betas[1]),
-            fused=self.device.type
-            == "cpu",  # a third of the time; on CUDA it would rule out clipping
+            fused=fused,
         )
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, self.rate)
         return [optimizer], [{"scheduler": schedule, "interval": "step"}]
@@ -170,7 +170,8 @@ class Training(LightningModule):
     def rate(self, step: int) -> float:
         """What lr is multiplied by: up in the first `warmup` steps, down to zero if it decays."""
         cfg = self.cfg
-        per_epoch = max(1, len(self.batches("train")) // self.trainer.world_size)
+        batches = math.ceil(len(self.splits["train"]) / cfg.batch)
+        per_epoch = max(1, batches // self.trainer.world_size)
         down = 1 - step / (per_epoch * cfg.epochs) if cfg.decay == "linear" else 1.0
         return max(0.0, down) * min(1.0, (step + 1) / max(1, cfg.warmup))
 
@@ -250,9 +251,8 @@ def fit(training: Training, folder: Path, device: str, keep: bool) -> list[dict[
             try:
                 found = last if last.exists() else None
                 trainer.fit(training, ckpt_path=found, weights_only=True)
-            except (
-                SystemExit
-            ) as stopped:  # how Lightning answers Ctrl-C, which it ignores from then on
+            except SystemExit as stopped:
+                # how Lightning answers Ctrl-C, which it ignores from then on
                 signal.signal(signal.SIGINT, signal.default_int_handler)
                 raise KeyboardInterrupt from stopped
     final = last if cfg.patience is None else folder / "best.ckpt"
