@@ -15,7 +15,7 @@ from typing import Any, cast
 from omegaconf import DictConfig, OmegaConf
 
 from trlap import embedding
-from trlap.cache import digest, read_json, writable, write_json, write_text
+from trlap.cache import content, digest, read_json, writable, write_json, write_text
 from trlap.data import corpus as corpora
 from trlap.errors import TrlapError
 
@@ -95,6 +95,8 @@ def relevant(cfg: DictConfig) -> dict[str, Any]:
         del keys[key]
     keys["dataset"] |= {"path": None, "source": corpora.fingerprint(cfg.dataset)}
     keys["embedding"] = {"name": cfg.embedding.name} | embedding.fingerprint(cfg.embedding)
+    keys["metrics"]["bertscore"]["model"] = content(cfg.metrics.bertscore.model)
+    keys["audit"]["masked_lm"] = content(cfg.audit.masked_lm)
     if cfg.mechanism.name == "none" or cfg.epsilon == float("inf"):
         keys["mechanism"] = {"name": "none"}
         keys["epsilon"] = float("inf")
