@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trlap.privatizer import Privatizer
+    from trlap.report.results import load_results
 
-__all__ = ["Privatizer"]
+__all__ = ["Privatizer", "load_results"]
 
 
 def __getattr__(name: str) -> Any:
@@ -14,4 +15,8 @@ def __getattr__(name: str) -> Any:
         from trlap.privatizer import Privatizer
 
         return Privatizer
+    if name == "load_results":
+        from trlap.report.results import load_results
+
+        return load_results
     raise AttributeError(f"module 'trlap' has no attribute {name!r}")

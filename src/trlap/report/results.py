@@ -89,7 +89,7 @@ def setup(config: dict[str, Any]) -> str:
     data = {key: config["dataset"][key] for key in ("max_words", "split", "limit", "seed")}
     model = {key: value for key, value in config["model"].items() if key != "trainer"}
     for key in ("layers", "word_noise"):  # the protocol's own
-        model.pop(key)
+        model.pop(key, None)
     return digest([data, model, config["classifier"], config["classify"]], 8)
 
 

@@ -1,0 +1,204 @@
+"""The report: the paper's tables and figures regenerated from results on disk, its claims, one page.
+
+result.json of every run ─► results ─► tables ─► figures, claims ─► report.md, page
+"""
+
+import base64
+import json
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trlap.cache import jsonable, write_json, write_text
+from trlap.report import claims, tables
+from trlap.report.results import load_results
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHOWN = (
+    *("name", "protocol", "dataset", "embedding", "mechanism", "epsilon", "epsilon_1e6", "holds"),
+    *("private_n_w", "private_cosine", "loss", "rouge1", "n_w", "bertscore", "accuracy"),
+    *("size", "command"),
+)
+
+
+def build(places: Sequence[Path], to: Path, published: Path) -> "pd.DataFrame":
+    """Write the whole report on the results in `places` into the folder `to`."""
+    from trlap.report import figures
+
+    results = load_results(*places)
+    to.mkdir(parents=True, exist_ok=True)
+    cells = tables.table_cells(results, tables.load_published(published / "tables.csv"))
+    sizes = {} if results.empty else dict(zip(results.name, results["size"], strict=True))
+    verdicts = claims.check_claims(results)
+
+    drawn = []
+    accuracies = tables.load_published(published / "figures.csv")
+    three = ("loss", "rouge1", "bertscore")
+    for name, figure, caption in (
+        (
+            "frontier",
+            figures.frontier(results),
+            "The frontier: utility against the exact ε of one word at δ = 10⁻⁶, protocol=paper. Hollow marks at "
+            "∞ have no finite ε.",
+        ),
+        (
+            "figure2",
+            figures.curves(cells, "yelp", ("n_w",), "Yelp"),
+            "Figure 2: N_w of the rewritten text against ε, Yelp.",
+        ),
+        *(
+            (
+                f"figure3_{dataset}",
+                figures.curves(cells, dataset, three, dataset.capitalize()),
+                f"Figure 3: Loss, Rouge1 and BERTScore against ε, {dataset.capitalize()}.",
+            )
+            for dataset in ("yelp", "yahoo")
+        ),
+        (
+            "figure4",
+            figures.accuracy(results, accuracies),
+            "Figure 4: accuracy against ε. The paper’s plotting script sorts every baseline’s four values before "
+            "it draws them; published values are shown as it draws them.",
+        ),
+        (
+            "figure5",
+            figures.curves(cells, "yahoo", ("n_w",), "Yahoo"),
+            "Figure 5: N_w of the rewritten text against ε, Yahoo.",
+        ),
+    ):
+        if figure is not None:
+            drawn.append({"name": figures.save(figure, to, name), "caption": caption})
+
+    shown = sentences(results)
+    text = [
+        "# Report",
+        "",
+        claims.markdown(verdicts),
+        *(tables.markdown(table, cells, sizes) for table in ("table1", "table2", "table3")),
+        tables.table4(results),
+        tables.markdown("table5", cells, sizes),
+        *(f"![{f['caption']}]({f['name']}.svg)\n" for f in drawn),
+        _examples_markdown(shown),
+    ]
+    write_text(to / "report.md", "\n".join(text))
+    write_text(
+        to / "tables.tex", "\n".join(tables.latex(table, cells, sizes) for table in tables.TABLES)
+    )
+    tables.long_csv(cells, to / "tables.csv")
+    write_json(to / "claims.json", claims.as_rows(verdicts))
+    write_text(to / "index.html", _page(results, cells, sizes, verdicts, drawn, shown, to))
+    return results
+
+
+def sentences(results: "pd.DataFrame", budget: float = 0.1) -> list[dict[str, Any]]:
+    """Figures 1 and 6: one sentence under each mechanism, at the ε nearest to the paper's."""
+    if results.empty:
+        return []
+    groups: dict[tuple[str, str, str], list[Any]] = {}
+    for row in results.itertuples():
+        examples = row.result["details"]["examples"]
+        if examples:
+            groups.setdefault((row.dataset, row.protocol, examples[0]["original"]), []).append(row)
+    found = []
+    for (dataset, protocol, original), rows in groups.items():
+        lines, used = [], set()
+        for row in sorted(rows, key=lambda r: (r.mechanism, abs(r.epsilon - budget))):
+            if row.mechanism in used:
+                continue
+            used.add(row.mechanism)
+            for kind in ("private", "rewritten"):
+                text = row.result["details"]["examples"][0].get(kind)
+                if text is not None:
+                    label = row.mechanism + ("" if kind == "private" else ", rewritten")
+                    lines.append({"label": label, "words": changes(original, text)})
+        if len(used) > 1:
+            title = f"{dataset}, protocol {protocol}, ε nearest to {budget:g}"
+            found.append({"title": title, "original": original, "lines": lines})
+    return sorted(found, key=lambda e: -len(e["lines"]))[:4]
+
+
+def changes(original: str, text: str) -> list[dict[str, Any]]:
+    """Words of a text, and whether the original has another one there."""
+    old = original.split(" ")
+    return [
+        {"text": word, "changed": i >= len(old) or word != old[i]}
+        for i, word in enumerate(text.split(" "))
+    ]
+
+
+def _examples_markdown(shown: Sequence[dict[str, Any]]) -> str:
+    lines = ["### Figures 1 and 6: one sentence under each mechanism (changed words in bold)", ""]
+    for example in shown:
+        lines += [f"{example['title']}", "", f"- original: {example['original']}"]
+        for line in example["lines"]:
+            words = [f"**{w['text']}**" if w["changed"] else w["text"] for w in line["words"]]
+            lines.append(f"- {line['label']}: {' '.join(words)}")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _page(
+    results: "pd.DataFrame",
+    cells: Sequence[tables.Cell],
+    sizes: dict[str, str],
+    verdicts: Sequence[claims.Verdict],
+    drawn: Sequence[dict[str, str]],
+    shown: Sequence[dict[str, Any]],
+    to: Path,
+) -> str:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+    rows = []
+    for row in results.to_dict("records"):
+        result = row["result"]
+        entry = {key: None if row[key] != row[key] else row[key] for key in SHOWN}
+        entry |= {"examples": result["details"]["examples"], "guarantee": result["guarantee"]}
+        entry |= {"config": result["provenance"]["config"]}
+        folder = to.parent / row["name"]
+        rows.append(entry | {"folder": f"../{row['name']}/" if folder.is_dir() else None})
+    data = json.dumps(jsonable(rows), ensure_ascii=False).replace("</", "<\\/")
+    template = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
+    return (
+        Environment(autoescape=True)
+        .from_string(template)
+        .render(
+            cells=rows,
+            made=date.today().isoformat(),
+            claims=verdicts,
+            figures=[
+                f | {"data": base64.b64encode((to / f"{f['name']}.svg").read_bytes()).decode()}
+                for f in drawn
+            ],
+            tables=[_table(table, cells, sizes) for table in tables.TABLES],
+            examples=shown,
+            data=Markup(data),
+        )
+    )
+
+
+def _table(table: str, cells: Sequence[tables.Cell], sizes: dict[str, str]) -> dict[str, Any]:
+    return {
+        "number": table[-1],
+        "title": tables.TABLES[table][0],
+        "note": tables.NOTES[table],
+        "missing": tables.missing(table, cells),
+        "blocks": [
+            {
+                "dataset": block.dataset,
+                "size": block.size,
+                "heads": [tables.head(*column) for column in block.columns],
+                "rows": [
+                    {
+                        "label": label.replace("`", ""),
+                        "cells": [{"text": t, "bold": i in bold} for i, t in enumerate(texts)],
+                    }
+                    for label, texts, bold in block.rows
+                ],
+            }
+            for block in tables.blocks(table, cells, sizes)
+        ],
+    }

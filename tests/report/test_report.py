@@ -1,0 +1,264 @@
+"""The report, from made-up results whose every number is known."""
+
+import json
+import math
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trlap import load_results
+from trlap.report import build, changes
+from trlap.report.claims import check_claims
+from trlap.report.results import collect, read
+from trlap.report.tables import best, load_published, table_cells
+
+ROOT = Path(__file__).parent.parent.parent
+PUBLISHED = ROOT / "results" / "published"
+CONFIG = {
+    "dataset": {"max_words": 10, "split": {}, "limit": {}, "seed": 0},
+    "model": {"name": "bilstm_small", "epochs": 15, "layers": 1, "word_noise": {}},
+    "classifier": {},
+    "classify": {},
+    **{"calibration": "published", "delta": "paper", "projection": "clipped"},
+}
+
+
+def result(
+    mechanism: str, epsilon: float, rouge1: float, protocol: str = "release", **keys: Any
+) -> dict[str, Any]:
+    metrics = {"loss": 50 - rouge1 / 2, "rouge1": rouge1, "bleu": 1.0, "n_w": rouge1 / 100}
+    metrics |= {"bertscore": 0.5, "accuracy": None}
+    return {
+        "status": "ok",
+        "protocol": protocol,
+        "dataset": "yelp",
+        "embedding": "glove840b",
+        "mechanism": mechanism,
+        "epsilon": "inf" if math.isinf(epsilon) else epsilon,
+        "seed": 42,
+        "metrics": metrics,
+        "private_metrics": {"n_w": 0.1, "rouge1": 10.0, "cosine": 0.2},
+        "intervals": {"metrics": {"rouge1": [rouge1 - 0.4, rouge1 + 0.4]}},
+        "details": {
+            "rewrite": {"history": [{"seconds": 2.0}, {"seconds": 4.0}, {"seconds": 3.0}]},
+            "sizes": {"train": 90, "validation": 5, "test": 20},
+            "privatize": {"test": {"sentences": 20, "tokens": 150}},
+            "private_metrics": {"cosine_best_constant": 0.05},
+            "examples": [
+                {"original": "good soup", "private": "good fork", "rewritten": "a </b> soup"}
+            ],
+        },
+        "guarantee": {
+            "claimed": {"log10_delta": -180.6},
+            "exact": {"log10_delta": -0.005, "epsilon_at_delta_1e6": "inf"},
+            "holds": False,
+        },
+        "seconds": {"rewrite": 9.0},
+        "provenance": {
+            "config": CONFIG | {"clip": 0.005 if protocol == "release" else 1.0},
+            "command": f"python run.py mechanism={mechanism} epsilon={epsilon:g}",
+        },
+        **keys,
+    }
+
+
+PATTERN = [
+    result("none", math.inf, 68.0),
+    result("trlap", 0.05, 67.5),
+    result("gaussian", 0.05, 30.0),
+    result("laplace", 0.05, 24.0),
+    result("none", math.inf, 68.0, "paper"),
+    result("trlap", 0.05, 20.0, "paper"),
+]
+
+
+def write(results: list[dict[str, Any]], to: Path) -> Path:
+    for i, found in enumerate(results):
+        folder = to / f"yelp-glove840b-{found['mechanism']}-{i}"
+        folder.mkdir(parents=True)
+        (folder / "result.json").write_text(json.dumps(found))
+    return to
+
+
+def verdicts(results: list[dict[str, Any]], to: Path) -> dict[tuple[str, str], str]:
+    found = check_claims(load_results(write(results, to)))
+    return {(v.claim, v.protocol): v.verdict for v in found}
+
+
+WITHIN = "TrLap stays within one point of the non-private model at every ε"
+COLLAPSE = "Gaussian and Laplacian noise destroy the text for ε < 1"
+PRIVATE = "TrLap is (ε, δ)-differentially private for δ = 4⁻ᵈ (Theorem 1)"
+VARIANCE = "TrLap has lower variance than Gaussian and Laplacian noise (Theorem 2)"
+
+
+def test_results_become_rows_and_collected_rows_the_same_results(tmp_path: Path) -> None:
+    outputs = write(PATTERN, tmp_path / "outputs")
+    frame = load_results(outputs)
+    assert len(frame) == 6 and frame.setup.nunique() == 1
+    row = frame[(frame.mechanism == "trlap") & (frame.protocol == "paper")].iloc[0]
+    assert (row.rouge1, row.epoch_seconds, row.epsilon_1e6) == (20.0, 3.0, math.inf)
+    assert row["size"] == "90 / 5 / 20, ≤ 10 words, bilstm_small, 15 epochs"
+    assert collect(read([outputs]), tmp_path / "rows" / "study.jsonl") == 6
+    again = load_results(tmp_path / "rows")
+    assert again.drop(columns="result").equals(frame.drop(columns="result"))
+    assert len(load_results(outputs, tmp_path / "rows")) == 6  # each cell once
+
+
+def test_unfinished_runs_do_not_count(tmp_path: Path) -> None:
+    outputs = write([{**PATTERN[0], "status": "failed"}], tmp_path)
+    assert load_results(outputs).empty
+
+
+def test_published_numbers_stand_beside_ours(tmp_path: Path) -> None:
+    twice = [*PATTERN, {**result("trlap", 0.05, 66.5), "seed": 43}]
+    cells = table_cells(
+        load_results(write(twice, tmp_path)), load_published(PUBLISHED / "tables.csv")
+    )
+    assert len(cells) == 435
+    (cell,) = (
+        c
+        for c in cells
+        if (c.table, c.dataset, c.mechanism, c.epsilon, c.metric)
+        == ("table2", "yelp", "trlap", 0.05, "rouge1")
+    )
+    assert cell.published == 89.45
+    assert cell.ours["release"].mean == 67.0
+    assert cell.ours["release"].deviation == pytest.approx(math.sqrt(0.5))
+    assert cell.ours["paper"].mean == 20.0
+    assert "protocol=paper dataset=yelp" in cell.fill("paper")
+
+
+def test_a_calibrated_run_is_not_taken_for_the_papers(tmp_path: Path) -> None:
+    exact = result("trlap", 0.05, 99.0)
+    exact["provenance"]["config"] = {**exact["provenance"]["config"], "calibration": "exact"}
+    cells = table_cells(
+        load_results(write([exact], tmp_path)), load_published(PUBLISHED / "tables.csv")
+    )
+    assert not any(ours.values for cell in cells for ours in cell.ours.values())
+
+
+def test_the_best_mechanism_at_each_epsilon_is_bold() -> None:
+    columns = [
+        ("none", math.inf),
+        ("gaussian", 1.0),
+        ("gaussian", 5.0),
+        ("trlap", 1.0),
+        ("trlap", 5.0),
+    ]
+    assert best([9.0, 1.0, 4.0, 2.0, 3.0], columns, more=True) == {2, 3}
+    assert best([9.0, 1.0, 4.0, 2.0, 3.0], columns, more=False) == {1, 4}
+    assert best([9.0, 1.0, None, 2.0, 3.0], columns, more=True) == {3}
+
+
+def test_claims_are_computed(tmp_path: Path) -> None:
+    found = verdicts(PATTERN, tmp_path / "a")
+    assert found[WITHIN, "release"] == "confirmed"
+    assert found[WITHIN, "paper"] == "refuted"
+    assert found[COLLAPSE, "release"] == "confirmed"
+    assert found[COLLAPSE, "paper"] == "not yet run"
+    assert found[PRIVATE, "paper"] == "refuted"
+    assert found[VARIANCE, "both"] == "confirmed"
+    changed = [*PATTERN[:1], result("trlap", 0.05, 60.0), *PATTERN[2:]]
+    assert verdicts(changed, tmp_path / "b")[WITHIN, "release"] == "refuted"
+
+
+def test_a_changed_number_changes_table_figure_and_claim(tmp_path: Path) -> None:
+    before, after = tmp_path / "before", tmp_path / "after"
+    build([write(PATTERN, tmp_path / "a")], before, PUBLISHED)
+    changed = [*PATTERN[:1], result("trlap", 0.05, 60.0), *PATTERN[2:]]
+    build([write(changed, tmp_path / "b")], after, PUBLISHED)
+    for name in (
+        "tables.csv",
+        "tables.tex",
+        "report.md",
+        "figure2.svg",
+        "claims.json",
+        "index.html",
+    ):
+        assert (before / name).read_bytes() != (after / name).read_bytes(), name
+    assert "| **67.50** |" in (before / "report.md").read_text()
+    assert "missing" in (before / "report.md").read_text()
+
+
+def test_words_that_changed() -> None:
+    assert [w["changed"] for w in changes("good soup .", "good fork . !")] == [
+        False,
+        True,
+        False,
+        True,
+    ]
+
+
+def test_with_nothing_to_show_it_says_what_to_run(tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "scripts" / "report.py"), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "python run.py -m experiment=high_privacy" in done.stderr
+
+
+def test_latex_compiles_or_at_least_balances(tmp_path: Path) -> None:
+    build([write(PATTERN, tmp_path / "runs")], tmp_path / "report", PUBLISHED)
+    body = (tmp_path / "report" / "tables.tex").read_text()
+    assert body.count(r"\begin{") == body.count(r"\end{")
+    assert body.count("{") == body.count("}")
+    widths = {line.count(" & ") for line in body.splitlines() if line.startswith(("Loss", "N"))}
+    assert widths == {13}  # thirteen numbers after the label
+    assert body.isascii() or not set(body) & set("εδ±∞≤≥–⁻⁶")
+    engine = shutil.which("tectonic") or shutil.which("pdflatex")
+    if engine is None:
+        return
+    head = r"\documentclass{article}\usepackage{booktabs,graphicx}\begin{document}"
+    (tmp_path / "all.tex").write_text(head + body + r"\end{document}")
+    done = subprocess.run([engine, "all.tex"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("no chromium on this machine")
+    api = pytest.importorskip("playwright.sync_api")
+    with api.sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+def test_the_page_in_a_browser(browser: Any, tmp_path: Path) -> None:
+    outputs = write(PATTERN, tmp_path / "outputs")
+    build([outputs], outputs / "report", PUBLISHED)
+    page = browser.new_page(viewport={"width": 390, "height": 800}, color_scheme="dark")
+    problems: list[str] = []
+    page.on("console", lambda message: problems.append(message.text))
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("request", lambda r: r.url.startswith(("file:", "data:")) or problems.append(r.url))
+    page.goto((outputs / "report" / "index.html").as_uri())
+    rows = page.locator("#cells tbody tr")
+    assert rows.count() == 6
+    page.locator("#filter-protocol").select_option("paper")
+    assert rows.count() == 2
+    assert page.locator("#count").inner_text() == "2 of 6 runs"
+    page.locator("#filter-protocol").select_option("")
+    header = page.locator("#cells th[data-key=rouge1]")
+    header.locator("button").focus()
+    page.keyboard.press("Enter")  # by the keyboard alone
+    assert header.get_attribute("aria-sort") == "ascending"
+    column = [t.strip() for t in page.locator("#cells tbody tr td:nth-child(12)").all_inner_texts()]
+    assert column == ["20.0", "24.0", "30.0", "67.5", "68.0", "68.0"]
+    page.keyboard.press("Enter")
+    assert header.get_attribute("aria-sort") == "descending"
+    rows.nth(5).locator("button").click()
+    box = page.locator("#box")
+    assert "python run.py mechanism=trlap epsilon=0.05" in box.inner_text()
+    assert box.locator("mark").all_inner_texts()[0] == "fork"
+    assert "</b>" in box.inner_text()  # text from runs is text, not markup
+    page.keyboard.press("Escape")
+    assert not box.is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") == 390  # nothing sticks out
+    assert problems == []
