@@ -19,7 +19,7 @@ from trlap.assets import fetch
 from trlap.cache import jsonable
 from trlap.config import BertScore, Metrics
 from trlap.errors import TrlapError
-from trlap.metrics import text_metrics
+from trlap.metrics import best_constant, text_metrics
 
 WORDS = ["the", "food", "was", "cold", ".", "$5", "7:30", "n't", "a", "waiter"]
 sentences = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
@@ -466,3 +466,18 @@ def test_texts_hash_alike_in_every_process() -> None:
     text = metrics._Text("good soup")
     assert hash(text) == zlib.crc32(b"good soup")
     assert text == "good soup"
+
+
+@given(
+    st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=5), min_size=1, max_size=5),
+)
+def test_the_best_constant_word_is_the_best(sentences: list[list[str]]) -> None:
+    originals = [" ".join(words) for words in sentences]
+    scores = []
+    for word in "abc":
+        constant = [" ".join(word for _ in words) for words in sentences]
+        values = score(originals, constant).values
+        scores.append((values["n_w"], values["rouge1"]))
+    floor = best_constant(originals)
+    assert floor["n_w_best_constant"] == pytest.approx(max(n_w for n_w, _ in scores))
+    assert floor["rouge1_best_constant"] == pytest.approx(max(rouge for _, rouge in scores))

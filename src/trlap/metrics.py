@@ -10,6 +10,7 @@ import logging
 import re
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import chdir, contextmanager, redirect_stderr
 from dataclasses import dataclass
@@ -366,3 +367,23 @@ def _quiet() -> Iterator[None]:
     finally:
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)
+
+
+def best_constant(originals: Sequence[str]) -> dict[str, float]:
+    """What one word, the best, would score at every position: the floor under N_w and Rouge1.
+
+    A sentence of n copies of a word that the original has c times shares c of n words with it, so
+    precision, recall and F are all c/n.
+    """
+    sentences = [words for text in originals if (words := text.split())]
+    counts = Counter(word for words in sentences for word in words)
+    shares = [
+        sum(words.count(word) / len(words) for words in sentences) / len(sentences)
+        for word, _ in counts.most_common(20)
+    ]
+    if not counts:
+        return {}
+    return {
+        "n_w_best_constant": max(counts.values()) / counts.total(),
+        "rouge1_best_constant": 100 * max(shares),
+    }
