@@ -19,7 +19,7 @@ from trlap.assets import fetch
 from trlap.cache import jsonable
 from trlap.config import BertScore, Metrics
 from trlap.errors import TrlapError
-from trlap.metrics import best_constant, text_metrics
+from trlap.metrics import best_constant, length_alone, text_metrics
 
 WORDS = ["the", "food", "was", "cold", ".", "$5", "7:30", "n't", "a", "waiter"]
 sentences = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
@@ -481,3 +481,11 @@ def test_the_best_constant_word_is_the_best(sentences: list[list[str]]) -> None:
     floor = best_constant(originals)
     assert floor["n_w_best_constant"] == pytest.approx(max(n_w for n_w, _ in scores))
     assert floor["rouge1_best_constant"] == pytest.approx(max(rouge for _, rouge in scores))
+
+
+def test_what_the_length_alone_tells() -> None:
+    train = ["a b .", "a c .", "d c .", "x y"]
+    # in sentences of three words: a, then c, then a stop; nobody has seen four words
+    assert length_alone(train, ["a c .", "q q .", "x q", "a b c ."]) == 5 / 12
+    assert length_alone([], ["a"]) == 0
+    assert length_alone(train, [""]) is None

@@ -387,3 +387,22 @@ def best_constant(originals: Sequence[str]) -> dict[str, float]:
         "n_w_best_constant": max(counts.values()) / counts.total(),
         "rouge1_best_constant": 100 * max(shares),
     }
+
+
+def length_alone(train: Sequence[str], originals: Sequence[str]) -> float | None:
+    """N_w of whoever knows a sentence's length and nothing else of it, and knows the training split.
+
+    The guess for each position is the commonest training word at that position in sentences of that
+    length. Word by word mechanisms do not hide the length, so this much is free.
+    """
+    counts: dict[tuple[int, int], Counter[str]] = {}
+    for words in map(str.split, train):
+        for i, word in enumerate(words):
+            counts.setdefault((len(words), i), Counter())[word] += 1
+    guess = {place: count.most_common(1)[0][0] for place, count in counts.items()}
+    texts = [text.split() for text in originals]
+    total = sum(map(len, texts))
+    right = sum(
+        guess.get((len(words), i)) == word for words in texts for i, word in enumerate(words)
+    )
+    return right / total if total else None

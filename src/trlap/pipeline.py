@@ -239,7 +239,7 @@ class Work:
     def _measure(self, kind: str, to: Path) -> None:
         from dataclasses import asdict
 
-        from trlap.metrics import best_constant, text_metrics
+        from trlap.metrics import best_constant, length_alone, text_metrics
         from trlap.space import centred_cosine
 
         originals = [row["original"] for row in self.rows["test"]]
@@ -250,7 +250,10 @@ class Work:
             cosine, constant = centred_cosine(words, replaced, self.mechanism.space)
             scores["values"]["cosine"] = cosine
             scores["details"] |= {"cosine_best_constant": constant, **best_constant(originals)}
-        elif self.cfg.protocol.name == "release":
+        else:
+            train = [row["original"] for row in self.rows["train"]]
+            scores["details"]["n_w_length_alone"] = length_alone(train, originals)
+        if kind == "rewritten" and self.cfg.protocol.name == "release":
             released = text_metrics(originals[:100], texts[:100], self.cfg.metrics, self.device)
             scores["details"]["as_released"] = {  # the first 100 lines, and BERTScore's precision
                 "n_w": released.values["n_w"],

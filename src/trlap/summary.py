@@ -33,7 +33,7 @@ def render(result: Mapping[str, Any]) -> str:
     if details["examples"]:
         lines.append(_row("metrics", f"private    {_metrics(result, 'private_metrics')}"))
         if "rewritten" in details["examples"][0]:
-            lines.append(_row("", f"rewritten  {_metrics(result, 'metrics')}"))
+            lines.append(_row("", f"rewritten  {_metrics(result, 'metrics')}{_length(details)}"))
         meaning = f"N_w is the share of words kept; cosine 1 the same word, 0 an unrelated one{_constant(details)}"
         lines.append(_row("", meaning))
     lines.append(_row("guarantee", guarantee_line(result["guarantee"])))
@@ -136,6 +136,12 @@ def _constant(details: Mapping[str, Any]) -> str:
     """What printing always the same word would score: the floor under every cosine."""
     value = details["private_metrics"].get("cosine_best_constant")
     return "" if value is None else f" (the best constant word scores {value:.3f})"
+
+
+def _length(details: Mapping[str, Any]) -> str:
+    """N_w that needs no more than the length of a sentence: what is not above it was not in the words."""
+    value = details["metrics"].get("n_w_length_alone")
+    return "" if value is None else f" (N_w from the length alone: {value:.3f})"
 
 
 def _row(label: str, text: str) -> str:
