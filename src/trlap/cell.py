@@ -15,7 +15,7 @@ from typing import Any, cast
 from omegaconf import DictConfig, OmegaConf
 
 from trlap import embedding
-from trlap.cache import digest, read_json, writable, write_json, write_text
+from trlap.cache import digest, file_sha256, read_json, writable, write_json, write_text
 from trlap.data import corpus as corpora
 from trlap.errors import TrlapError
 
@@ -108,6 +108,12 @@ def relevant(cfg: DictConfig) -> dict[str, Any]:
         del keys["metrics"]
     if "rewrite" not in cfg.stages:
         del keys["model"]
-    if "classify" not in cfg.stages:
+    if "classify" not in cfg.stages or cfg.dataset.label is None:  # without labels it is skipped
         del keys["classifier"], keys["classify"]
+    else:
+        if keys["mechanism"]["name"] == "none":
+            keys["classify"]["debias"] = "none"  # no noise to undo
+        if cfg.classifier.model and Path(cfg.classifier.model).expanduser().is_dir():
+            files = sorted(Path(cfg.classifier.model).expanduser().iterdir())
+            keys["classifier"]["model"] = {f.name: file_sha256(f) for f in files if f.is_file()}
     return keys | {"format": FORMAT}
