@@ -290,7 +290,9 @@ def _check_classify(cfg: DictConfig) -> None:
     sides = {inputs.train_on, inputs.test_on}
     for side, stage in (("private", "privatize"), ("rewritten", "rewrite")):
         if side in sides and stage not in cfg.stages:
-            raise TrlapError(f"stages: classify reads {side} text, which {stage} writes; add {stage}")
+            raise TrlapError(
+                f"stages: classify reads {side} text, which {stage} writes; add {stage}"
+            )
     if inputs.debias != "none":
         if "private" not in sides or classifier.name == "transformer":
             raise TrlapError(

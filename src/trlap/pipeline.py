@@ -275,7 +275,9 @@ class Work:
         """A classifier learns the labels from private, rewritten or original text."""
         settings, release = self.cell.settings, self.cfg.protocol.name == "release"
         if "classify" not in settings:
-            self.classified = {"reason": "the dataset has no labels; dataset.label names their column"}
+            self.classified = {
+                "reason": "the dataset has no labels; dataset.label names their column"
+            }
             return
         inputs = settings["classify"]
         sides = (inputs["train_on"], inputs["test_on"])

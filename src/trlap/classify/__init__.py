@@ -163,7 +163,7 @@ def fit(
                     f"stage classify: the loss of epoch {epoch} is {loss.item()}; "
                     "try a smaller classifier.lr"
                 )
-            optimizer.zero_grad()
+            optimizer.zero_grad(set_to_none=False)
             loss.backward()
             optimizer.step()
             seen += len(rows)

@@ -36,6 +36,8 @@ Vectors = NDArray[np.float32]
 
 def decode(mechanism: Base, vectors: Vectors, how: str) -> Vectors:
     """What stands for each private word. Words that are no output, and so never come, keep their vectors."""
+    if mechanism.name == "none":
+        return vectors
     if not isinstance(mechanism, Response):
         raise TrlapError(
             f"classify.debias={how}: the channel of mechanism={mechanism.name} is not known in closed "
@@ -82,9 +84,7 @@ def _log_gain(mechanism: Response) -> float:
     return mechanism.epsilon + math.log(-math.expm1(-mechanism.epsilon))
 
 
-def _sums(
-    mechanism: Response, vectors: Vectors
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _sums(mechanism: Response, vectors: Vectors) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """S(y) and s(y) of every word y."""
     words, width = mechanism.neighbours.shape
     columns = mechanism.neighbours.numpy().ravel()

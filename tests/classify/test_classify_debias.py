@@ -1,0 +1,88 @@
+"""`unbiased` is unbiased and `posterior` is Bayes, by exact sums over the channel of small vocabularies."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from classify_helpers import SPACE, VECTORS
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trlap import mechanism
+from trlap.classify.debias import decode, unbiased
+from trlap.errors import TrlapError
+from trlap.mechanism._response import Response
+from trlap.space import Space
+
+
+@st.composite
+def channels(draw: Any, names: tuple[str, ...]) -> tuple[Response, np.ndarray, np.ndarray]:
+    """A mechanism on a small vocabulary, its vectors, and Q with a row for each word."""
+    size = draw(st.integers(3, 9))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    vectors = rng.standard_normal((size, 4)).astype(np.float32)
+    prior = rng.dirichlet(np.ones(size)) + 1e-6
+    space = Space(["<unk>", *map(str, range(1, size))], vectors, prior / prior.sum(), clip=None)
+    name = draw(st.sampled_from(names))
+    own = {
+        "krr": {},
+        "srr": {"m": draw(st.integers(1, size))},
+        "crr": {"K": draw(st.integers(1, size))},
+    }
+    epsilon = draw(st.floats(0.05, 12))
+    found = mechanism.make(name, space, epsilon, **own[name])
+    assert isinstance(found, Response)
+    return found, vectors, found.log_probabilities(torch.arange(size)).exp().numpy()
+
+
+@given(channels(("krr", "crr")))
+@settings(max_examples=60, deadline=None)
+def test_unbiased_is_unbiased(channel: tuple[Response, np.ndarray, np.ndarray]) -> None:
+    """Σ_y Q(y|w) u(y) is w's vector under krr; under crr the mean vector of all that answer as w does."""
+    found, vectors, Q = channel
+    outputs = found.outputs.numpy()
+    u = unbiased(found, vectors)
+    expected = np.empty(vectors.shape)
+    answers = found.neighbours[:, 0].numpy()
+    for w, answer in enumerate(answers):
+        same = answers == answer
+        expected[w] = np.average(vectors[same], axis=0, weights=found.space.prior[same])
+    if found.name == "krr":
+        np.testing.assert_allclose(expected, vectors, rtol=1e-6)
+    largest = np.abs(u[outputs]).max()
+    np.testing.assert_allclose(Q[:, outputs] @ u[outputs], expected, atol=1e-9 * (1 + largest))
+    np.testing.assert_allclose(
+        decode(found, vectors, "unbiased")[outputs], u[outputs], rtol=1e-5, atol=1e-6
+    )
+
+
+@given(channels(("krr", "srr", "crr")))
+@settings(max_examples=60, deadline=None)
+def test_posterior_is_bayes(channel: tuple[Response, np.ndarray, np.ndarray]) -> None:
+    found, vectors, Q = channel
+    joint = found.space.prior[:, None] * Q
+    decoded = decode(found, vectors, "posterior")
+    for y in range(len(vectors)):
+        mass = joint[:, y].sum()
+        expected = joint[:, y] @ vectors / mass if mass else vectors[y]  # no output: never read
+        np.testing.assert_allclose(decoded[y], expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("how", ["unbiased", "posterior"])
+@pytest.mark.parametrize("name", ["krr", "crr"])
+def test_without_noise_words_stand_for_themselves(how: str, name: str) -> None:
+    own = {"K": len(SPACE)} if name == "crr" else {}
+    found = mechanism.make(name, SPACE, 900.0, **own)
+    np.testing.assert_allclose(decode(found, VECTORS, how), VECTORS, rtol=1e-5, atol=1e-6)
+    nothing = mechanism.make("none", SPACE, float("inf"))
+    assert decode(nothing, VECTORS, how) is VECTORS
+
+
+def test_no_inverse_where_neighbourhoods_overlap_and_no_channel_where_none_is_known() -> None:
+    srr = mechanism.make("srr", SPACE, 3.0, m=3)
+    with pytest.raises(TrlapError, match="use classify.debias=posterior"):
+        decode(srr, VECTORS, "unbiased")
+    gaussian = mechanism.make("gaussian", SPACE, 3.0)
+    with pytest.raises(TrlapError, match="mechanism=gaussian is not known in closed form"):
+        decode(gaussian, VECTORS, "posterior")
