@@ -69,7 +69,7 @@ class MeanRows(torch.autograd.Function):
         return embedding_bag(words, table, offsets, mode="mean")
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
         words, lengths = ctx.saved_tensors
         share = gradients[0] / lengths.clamp(min=1)[:, None]
         ctx.table.grad.index_add_(0, words, share.repeat_interleave(lengths, 0))
