@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trlap.cache import atomic, cached, digest, jsonable, write_json
+from trlap.cache import atomic, cached, content, digest, jsonable, write_json
 from trlap.errors import TrlapError
 
 
@@ -67,3 +67,13 @@ def test_a_folder_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> No
     (tmp_path / "file").write_text("")
     with pytest.raises(TrlapError, match="cannot write to .*not a folder|in the way"):
         cached(tmp_path / "file", "stage", 1, lambda to: None)
+
+
+def test_a_model_counts_by_its_files_and_a_name_by_itself(tmp_path: Path) -> None:
+    for name, weights in (("a", b"1"), ("b", b"1"), ("c", b"2")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "model.safetensors").write_bytes(weights)
+    a, b, c = (content(str(tmp_path / name)) for name in "abc")
+    assert a == b != c
+    assert content("roberta-large") == "roberta-large"
+    assert content(None) is None

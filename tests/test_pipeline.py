@@ -24,17 +24,19 @@ def result(folder: Path) -> dict:  # type: ignore[type-arg]
 
 
 def test_a_run_writes_its_folder_and_a_summary(run: Run, tmp_path: Path) -> None:
-    whole = ("metrics.bertscore.model=minilm", "stages=[privatize,audit]", "audit.samples=4000")
-    done = run("mechanism=trlap", "epsilon=0.1", *DEMO, *whole)
+    sizes = (*DEMO[-3:], "metrics.bootstrap=50", "audit.samples=4000", "model.epochs=1")
+    done = run("mechanism=trlap", "epsilon=0.1", *sizes)
     assert done.returncode == 0, done.stderr
     folder = only_folder(tmp_path)
     assert folder.name.startswith("demo-glove840b-trlap-eps0.1-")
-    names = {"config.yaml", "status.json", "result.json", "private.jsonl", "audit.json"}
-    assert {path.name for path in folder.iterdir()} == names
+    names = "config.yaml status.json result.json private.jsonl rewritten.jsonl audit.json".split()
+    assert {path.name for path in folder.iterdir()} == set(names)
     assert json.loads((folder / "status.json").read_text())["status"] == "ok"
     found = result(folder)
     for key in ("rouge1", "bleu", "n_w", "bertscore", "cosine"):
         assert isinstance(found["private_metrics"][key], float)
+    for key in ("loss", "rouge1", "bleu", "n_w", "bertscore"):
+        assert isinstance(found["metrics"][key], float)
     assert set(found["metrics"]) == {"loss", "rouge1", "bleu", "n_w", "bertscore", "accuracy"}
     assert all(found["reasons"][key] for key, value in found["metrics"].items() if value is None)
     guarantee = found["guarantee"]
@@ -50,7 +52,12 @@ def test_a_run_writes_its_folder_and_a_summary(run: Run, tmp_path: Path) -> None
     assert [r["split"] for r in rows].count("test") == 40
     assert all(len(r["original"].split()) == len(r["private"].split()) for r in rows)
     text = done.stdout
-    assert text.count("\n  original ") == text.count("\n  private ") == 3
+    assert (
+        text.count("\n  original ")
+        == text.count("\n  private ")
+        == text.count("\n  rewritten ")
+        == 3
+    )
     for part in ("Rouge1", "DOES NOT HOLD", "0.987", "try next", str(folder)):
         assert part in text
 

@@ -26,6 +26,14 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def content(name: str | None) -> str | None:
+    """What stands for a model in a key: its files where the name is a folder, else the name."""
+    if name is None or not Path(name).is_dir():
+        return name
+    files = sorted(path for path in Path(name).rglob("*") if path.is_file())
+    return digest([(path.relative_to(name).as_posix(), file_sha256(path)) for path in files])
+
+
 def jsonable(value: Any) -> Any:
     """Strict JSON: infinities become the strings "inf" and "-inf"; NaN is an error of ours."""
     if isinstance(value, Mapping):

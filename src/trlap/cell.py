@@ -4,6 +4,8 @@ Nothing here imports a heavy library, so a finished cell is found and shown at o
 """
 
 import os
+import re
+import shlex
 import time
 import traceback
 from collections.abc import Iterator
@@ -12,13 +14,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from trlap import embedding
-from trlap.cache import digest, file_sha256, read_json, writable, write_json, write_text
+from trlap.cache import content, digest, read_json, writable, write_json, write_text
 from trlap.data import corpus as corpora
 from trlap.errors import TrlapError
 
+# keys that do not change a result
+SILENT = "force plan fail_fast keep_checkpoints wandb device threads outputs".split()
 FORMAT = 1  # raised when the same config would give another result than before
 
 
@@ -75,6 +80,15 @@ class Cell:
         write_json(self.folder / "status.json", status)
 
 
+def command() -> str | None:
+    """The line that makes this cell, without the keys that do not change it; None outside Hydra."""
+    if not HydraConfig.initialized():
+        return None
+    overrides = HydraConfig.get().overrides.task
+    kept = [o for o in overrides if re.split(r"[.=]", o.lstrip("+~"))[0] not in SILENT]
+    return " ".join(["python run.py", *map(shlex.quote, kept)])
+
+
 def relevant(cfg: DictConfig) -> dict[str, Any]:
     """Every key that changes the result and none that does not: what a cell's hash is made of.
 
@@ -82,19 +96,12 @@ def relevant(cfg: DictConfig) -> dict[str, Any]:
     mechanism=none or epsilon=inf are one.
     """
     keys = cast(dict[str, Any], OmegaConf.to_container(cfg, resolve=True))
-    for key in (
-        "force",
-        "plan",
-        "fail_fast",
-        "keep_checkpoints",
-        "wandb",
-        "device",
-        "threads",
-        "outputs",
-    ):
+    for key in SILENT:
         del keys[key]
     keys["dataset"] |= {"path": None, "source": corpora.fingerprint(cfg.dataset)}
     keys["embedding"] = {"name": cfg.embedding.name} | embedding.fingerprint(cfg.embedding)
+    keys["metrics"]["bertscore"]["model"] = content(cfg.metrics.bertscore.model)
+    keys["audit"]["masked_lm"] = content(cfg.audit.masked_lm)
     if cfg.mechanism.name == "none" or cfg.epsilon == float("inf"):
         keys["mechanism"] = {"name": "none"}
         keys["epsilon"] = float("inf")
@@ -113,7 +120,5 @@ def relevant(cfg: DictConfig) -> dict[str, Any]:
     else:
         if keys["mechanism"]["name"] == "none":
             keys["classify"]["debias"] = "none"  # no noise to undo
-        if cfg.classifier.model and Path(cfg.classifier.model).expanduser().is_dir():
-            files = sorted(Path(cfg.classifier.model).expanduser().iterdir())
-            keys["classifier"]["model"] = {f.name: file_sha256(f) for f in files if f.is_file()}
+        keys["classifier"]["model"] = content(cfg.classifier.model)
     return keys | {"format": FORMAT}

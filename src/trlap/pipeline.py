@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from omegaconf import DictConfig, OmegaConf
 
 from trlap.cache import atomic, cached, digest, read_json, write_json
-from trlap.cell import Cell
+from trlap.cell import Cell, command
 from trlap.config import check
 
 if TYPE_CHECKING:
@@ -401,6 +401,7 @@ class Work:
             "versions": {name: version(name) for name in PACKAGES}
             | {"python": platform.python_version()},
             "provenance": {
+                "command": command(),
                 "dataset": self.corpus.info,
                 "embedding": self.table.info,
                 "metrics": private.get("provenance", {}),

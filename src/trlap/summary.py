@@ -29,7 +29,7 @@ def render(result: Mapping[str, Any]) -> str:
     ]
     lines = ["trlap · " + " · ".join(head), ""]
     for example in details["examples"]:
-        lines += [*(_row(key, text) for key, text in example.items()), ""]
+        lines += [*(_row(key, text or "(nothing)") for key, text in example.items()), ""]
     if details["examples"]:
         lines.append(_row("metrics", f"private    {_metrics(result, 'private_metrics')}"))
         if "rewritten" in details["examples"][0]:
