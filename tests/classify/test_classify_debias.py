@@ -5,12 +5,15 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from classify_helpers import SPACE, VECTORS
+from classify_helpers import SPACE, VECTORS, VOCABULARY, rows, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trlap import mechanism
+from trlap.classify import standardised
 from trlap.classify.debias import decode, unbiased
+from trlap.classify.models import Means
+from trlap.config import Classify
 from trlap.errors import TrlapError
 from trlap.mechanism._response import Response
 from trlap.space import Space
@@ -86,3 +89,32 @@ def test_no_inverse_where_neighbourhoods_overlap_and_no_channel_where_none_is_kn
     gaussian = mechanism.make("gaussian", SPACE, 3.0)
     with pytest.raises(TrlapError, match="mechanism=gaussian is not known in closed form"):
         decode(gaussian, VECTORS, "posterior")
+
+
+def test_tables_are_moved_and_scaled_alike() -> None:
+    texts = [row["private"] for row in rows()["train"]]
+    tables = {"private": 100 * VECTORS + 3, "original": VECTORS}
+    done = standardised(tables, VECTORS, tables["private"], texts, VOCABULARY)
+    means = Means(texts, VOCABULARY, done["private"], "cpu").fixed
+    assert means.square().mean().item() == pytest.approx(1, rel=1e-4)
+    np.testing.assert_allclose(VOCABULARY.prior @ done["original"], 0, atol=1e-6)
+    ratio = (done["private"][1] - done["private"][0]) / (done["original"][1] - done["original"][0])
+    np.testing.assert_allclose(ratio, 100, rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [("krr", "unbiased"), ("krr", "posterior"), ("srr", "posterior"), ("crr", "posterior")],
+)
+def test_it_learns_from_noise_that_it_knows(name: str, how: str) -> None:
+    """Trained on words of which krr keeps a third; tested on the originals."""
+    noise = mechanism.make(name, SPACE, 2.0, **({"K": 8} if name == "crr" else {}))
+    data = rows(train=600)
+    generator = torch.Generator().manual_seed(0)
+    for split in ("train", "validation"):
+        for row in data[split]:
+            ids, _ = VOCABULARY.encode([row["original"]])
+            drawn = noise.draw(torch.from_numpy(ids).long(), generator)
+            row["private"] = " ".join(VOCABULARY.words[i] for i in drawn)
+    found = run(data, Classify("private", "original", how), mechanism=noise, seeds=[1])
+    assert found.interval[0] > 0.6

@@ -93,6 +93,8 @@ def classify(
     tables = dict.fromkeys(sides.values(), vectors)
     if inputs.debias != "none":
         tables["private"] = decode(mechanism, vectors, inputs.debias)
+        texts = [row[inputs.train_on] for row in rows["train"]]
+        tables = standardised(tables, vectors, tables[inputs.train_on], texts, vocabulary)
     forms: dict[str, Any] = {"average": Means, "bilstm": Tokens}
     models: dict[str, Any] = {"average": Average, "bilstm": BiLSTM}
 
@@ -139,6 +141,23 @@ def classify(
         inputs={key: getattr(inputs, key) for key in ("train_on", "test_on", "debias")},
         protects=protects(inputs.train_on, inputs.test_on, mechanism.name != "none"),
     )
+
+
+def standardised(
+    tables: Mapping[str, NDArray[np.float32]],
+    vectors: NDArray[np.float32],
+    read: NDArray[np.float32],
+    texts: Sequence[str],
+    vocabulary: Vocabulary,
+) -> dict[str, NDArray[np.float32]]:
+    """The same tables, all moved and scaled alike: the mean of `vectors` under the prior is 0, and the mean
+    vectors of the training texts, `read` by their table, have a mean square of 1. Decoded vectors are tiny
+    (posterior) or huge (unbiased), and a learning rate suits one scale.
+    """
+    centre = (vocabulary.prior @ vectors).astype(np.float32)
+    square = Means(texts, vocabulary, read - centre, "cpu").fixed.square().mean().item()
+    scale = np.float32(1 / math.sqrt(square) if square > 0 else 1)
+    return {side: (table - centre) * scale for side, table in tables.items()}
 
 
 def fit(
