@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from trlap import mechanism
 from trlap.classify import standardised
-from trlap.classify.debias import decode, unbiased
+from trlap.classify.debias import Table, decode, unbiased
 from trlap.classify.models import Means
 from trlap.config import Classify
 from trlap.errors import TrlapError
@@ -56,7 +56,7 @@ def test_unbiased_is_unbiased(channel: tuple[Response, np.ndarray, np.ndarray]) 
     largest = np.abs(u[outputs]).max()
     np.testing.assert_allclose(Q[:, outputs] @ u[outputs], expected, atol=1e-9 * (1 + largest))
     np.testing.assert_allclose(
-        decode(found, vectors, "unbiased")[outputs], u[outputs], rtol=1e-5, atol=1e-6
+        decode(found, vectors, "unbiased").vectors[outputs], u[outputs], rtol=1e-5, atol=1e-6
     )
 
 
@@ -65,11 +65,13 @@ def test_unbiased_is_unbiased(channel: tuple[Response, np.ndarray, np.ndarray]) 
 def test_posterior_is_bayes(channel: tuple[Response, np.ndarray, np.ndarray]) -> None:
     found, vectors, Q = channel
     joint = found.space.prior[:, None] * Q
-    decoded = decode(found, vectors, "posterior")
+    table = decode(found, vectors, "posterior")
     for y in range(len(vectors)):
         mass = joint[:, y].sum()
         expected = joint[:, y] @ vectors / mass if mass else vectors[y]  # no output: never read
-        np.testing.assert_allclose(decoded[y], expected, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(table.vectors[y], expected, rtol=1e-4, atol=1e-5)
+        likely = joint[y, y] / mass if mass else 1
+        np.testing.assert_allclose(table.trust[y], likely, rtol=1e-5)
 
 
 @pytest.mark.parametrize("how", ["unbiased", "posterior"])
@@ -77,9 +79,9 @@ def test_posterior_is_bayes(channel: tuple[Response, np.ndarray, np.ndarray]) ->
 def test_without_noise_words_stand_for_themselves(how: str, name: str) -> None:
     own = {"K": len(SPACE)} if name == "crr" else {}
     found = mechanism.make(name, SPACE, 900.0, **own)
-    np.testing.assert_allclose(decode(found, VECTORS, how), VECTORS, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(decode(found, VECTORS, how).vectors, VECTORS, rtol=1e-5, atol=1e-6)
     nothing = mechanism.make("none", SPACE, float("inf"))
-    assert decode(nothing, VECTORS, how) is VECTORS
+    assert decode(nothing, VECTORS, how).vectors is VECTORS
 
 
 def test_no_inverse_where_neighbourhoods_overlap_and_no_channel_where_none_is_known() -> None:
@@ -93,12 +95,13 @@ def test_no_inverse_where_neighbourhoods_overlap_and_no_channel_where_none_is_kn
 
 def test_tables_are_moved_and_scaled_alike() -> None:
     texts = [row["private"] for row in rows()["train"]]
-    tables = {"private": 100 * VECTORS + 3, "original": VECTORS}
+    tables = {"private": Table.plain(100 * VECTORS + 3), "original": Table.plain(VECTORS)}
     done = standardised(tables, VECTORS, tables["private"], texts, VOCABULARY)
     means = Means(texts, VOCABULARY, done["private"], "cpu").fixed
     assert means.square().mean().item() == pytest.approx(1, rel=1e-4)
-    np.testing.assert_allclose(VOCABULARY.prior @ done["original"], 0, atol=1e-6)
-    ratio = (done["private"][1] - done["private"][0]) / (done["original"][1] - done["original"][0])
+    np.testing.assert_allclose(VOCABULARY.prior @ done["original"].vectors, 0, atol=1e-6)
+    private, original = done["private"].vectors, done["original"].vectors
+    ratio = (private[1] - private[0]) / (original[1] - original[0])
     np.testing.assert_allclose(ratio, 100, rtol=1e-3)
 
 

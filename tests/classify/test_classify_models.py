@@ -7,31 +7,38 @@ import numpy as np
 import pytest
 import torch
 from classify_helpers import VECTORS, VOCABULARY, rows, run
+from torch.nn.functional import embedding_bag
 
-from trlap.classify.models import MeanRows, Means
+from trlap.classify.debias import Table
+from trlap.classify.models import Means, SummedRows
 from trlap.errors import TrlapError
 
 
-def test_mean_rows_has_the_gradient_of_embedding_bag() -> None:
+def test_summed_rows_has_the_gradient_of_embedding_bag() -> None:
     table = torch.randn(7, 3, generator=torch.Generator().manual_seed(0)).requires_grad_()
     words, lengths = torch.tensor([1, 1, 4, 6, 0]), torch.tensor([3, 0, 2])
-    offsets, weights = torch.tensor([0, 3, 3]), torch.arange(9.0).view(3, 3)
-    theirs = torch.nn.functional.embedding_bag(words, table, offsets, mode="mean")
-    (expected,) = torch.autograd.grad((theirs * weights).sum(), table)
+    offsets, weights = torch.tensor([0, 3, 3]), torch.tensor([0.5, 1, 2, 3, 0])
+    to = torch.arange(9.0).view(3, 3)
+    theirs = embedding_bag(words, table, offsets, mode="sum", per_sample_weights=weights)
+    (expected,) = torch.autograd.grad((theirs * to).sum(), table)
     table.grad = torch.ones_like(table)
-    ours = MeanRows.apply(table, words, offsets, lengths)
-    (ours * weights).sum().backward()
+    ours = SummedRows.apply(table, words, offsets, lengths, weights)
+    (ours * to).sum().backward()
     assert torch.equal(ours, theirs)
     torch.testing.assert_close(table.grad, expected + 1)
 
 
 def test_means_are_over_the_words_of_each_sentence() -> None:
     texts = ["good soup", "", "zyzzyva bad bad", "the"]  # the third begins with an unknown word
-    read = Means(texts, VOCABULARY, VECTORS, "cpu")
+    trust = np.linspace(0, 1, len(VECTORS), dtype=np.float32)
+    read = Means(texts, VOCABULARY, Table(VECTORS, trust), "cpu")
+    displacement = torch.from_numpy(VECTORS[::-1].copy())
+    found = read.displaced(displacement, torch.tensor([3, 2, 1, 0])).numpy()[::-1]
     index = {word: i for i, word in enumerate(VOCABULARY.words)}
-    for text, mean in zip(texts, read.fixed.numpy(), strict=True):
+    table = VECTORS + trust[:, None] * VECTORS[::-1]
+    for text, mean in zip(texts, found, strict=True):
         ids = [index.get(word, 0) for word in text.split()]
-        expected = VECTORS[ids].mean(0) if ids else np.zeros(12)
+        expected = table[ids].mean(0) if ids else np.zeros(12)
         np.testing.assert_allclose(mean, expected, atol=1e-6)
 
 

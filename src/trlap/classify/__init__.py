@@ -9,7 +9,7 @@ report, protects the training texts alone; `protects` says it in words. Labels a
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from trlap import config
-from trlap.classify.debias import decode
+from trlap.classify.debias import Table, decode
 from trlap.classify.models import (
     EVALUATED,
     Average,
@@ -90,7 +90,7 @@ def classify(
                 f"stage classify: no training sentence of class {name}; raise dataset.limit.train, "
                 "or take the class out of the data"
             )
-    tables = dict.fromkeys(sides.values(), vectors)
+    tables = dict.fromkeys(sides.values(), Table.plain(vectors))
     if inputs.debias != "none":
         tables["private"] = decode(mechanism, vectors, inputs.debias)
         texts = [row[inputs.train_on] for row in rows["train"]]
@@ -144,20 +144,24 @@ def classify(
 
 
 def standardised(
-    tables: Mapping[str, NDArray[np.float32]],
+    tables: Mapping[str, Table],
     vectors: NDArray[np.float32],
-    read: NDArray[np.float32],
+    read: Table,
     texts: Sequence[str],
     vocabulary: Vocabulary,
-) -> dict[str, NDArray[np.float32]]:
+) -> dict[str, Table]:
     """The same tables, all moved and scaled alike: the mean of `vectors` under the prior is 0, and the mean
     vectors of the training texts, `read` by their table, have a mean square of 1. Decoded vectors are tiny
     (posterior) or huge (unbiased), and a learning rate suits one scale.
     """
     centre = (vocabulary.prior @ vectors).astype(np.float32)
-    square = Means(texts, vocabulary, read - centre, "cpu").fixed.square().mean().item()
+    moved = Table.plain(read.vectors - centre)
+    square = Means(texts, vocabulary, moved, "cpu").fixed.square().mean().item()
     scale = np.float32(1 / math.sqrt(square) if square > 0 else 1)
-    return {side: (table - centre) * scale for side, table in tables.items()}
+    return {
+        side: replace(table, vectors=(table.vectors - centre) * scale)
+        for side, table in tables.items()
+    }
 
 
 def fit(

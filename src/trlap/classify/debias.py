@@ -21,6 +21,7 @@ neighbourhoods overlap, and their matrix is singular for most m.
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,20 +35,33 @@ from trlap.mechanism._response import Response
 Vectors = NDArray[np.float32]
 
 
-def decode(mechanism: Base, vectors: Vectors, how: str) -> Vectors:
-    """What stands for each private word. Words that are no output, and so never come, keep their vectors."""
+@dataclass(frozen=True)
+class Table:
+    """What a classifier reads of a word: its vector, and how likely it is the word that was there."""
+
+    vectors: Vectors
+    trust: NDArray[np.float32]
+
+    @classmethod
+    def plain(cls, vectors: Vectors) -> "Table":
+        return cls(vectors, np.ones(len(vectors), np.float32))
+
+
+def decode(mechanism: Base, vectors: Vectors, how: str) -> Table:
+    """The table for private words. Words that are no output, and so never come, stay as they are."""
+    table = Table.plain(vectors)
     if mechanism.name == "none":
-        return vectors
+        return table
     if not isinstance(mechanism, Response):
         raise TrlapError(
             f"classify.debias={how}: the channel of mechanism={mechanism.name} is not known in closed "
             "form; use mechanism=krr, srr or crr, or classify.debias=none"
         )
     decoder = {"unbiased": unbiased, "posterior": posterior}[how]
-    decoded = vectors.copy()
-    outputs = mechanism.outputs.numpy()
+    outputs, decoded = mechanism.outputs.numpy(), vectors.copy()
     decoded[outputs] = decoder(mechanism, vectors)[outputs]
-    return decoded
+    table.trust[outputs] = trust(mechanism)[outputs]
+    return Table(decoded, table.trust)
 
 
 def unbiased(mechanism: Response, vectors: Vectors) -> NDArray[np.float64]:
@@ -67,10 +81,16 @@ def posterior(mechanism: Response, vectors: Vectors) -> NDArray[np.float64]:
     sums, masses = _sums(mechanism, vectors)
     mean = prior @ vectors.astype(np.float64)
     # (μ + (e^ε − 1) S) / (1 + (e^ε − 1) s) = μ + g (S/s − μ), g the share of the neighbours
-    with np.errstate(divide="ignore"):
-        share = expit(_log_gain(mechanism) + np.log(masses))[:, None]
+    share = expit(_log_gain(mechanism) + _log(masses))[:, None]
     own = sums / np.maximum(masses, 1e-300)[:, None]
     return mean + share * np.where(masses[:, None] > 0, own - mean, 0)
+
+
+def trust(mechanism: Response) -> NDArray[np.float64]:
+    """P(w = y | y) under the prior, p_y e^ε / (1 + (e^ε − 1) s(y)) where y ∈ f_y, as it is for all three."""
+    _, masses = _sums(mechanism, np.zeros((len(mechanism.space), 1), np.float32))
+    log_ratio = np.logaddexp(0, _log_gain(mechanism) + _log(masses))
+    return mechanism.space.prior * np.exp(mechanism.epsilon - log_ratio)
 
 
 def answered(mechanism: Response, vectors: Vectors) -> NDArray[np.float64]:
@@ -82,6 +102,11 @@ def answered(mechanism: Response, vectors: Vectors) -> NDArray[np.float64]:
 def _log_gain(mechanism: Response) -> float:
     """ln(e^ε − 1)."""
     return mechanism.epsilon + math.log(-math.expm1(-mechanism.epsilon))
+
+
+def _log(masses: NDArray[np.float64]) -> NDArray[np.float64]:
+    with np.errstate(divide="ignore"):
+        return np.log(masses)
 
 
 def _sums(mechanism: Response, vectors: Vectors) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -4,9 +4,10 @@
     bilstm       softmax(W dropout(maximum over the outputs of a BiLSTM))
     transformer  a sequence-classification model of transformers, fine-tuned
 
-A word's vector is T_w + R_w. T is what the classifier is given and stays; R is learned and starts at zero,
-which is the same as learning from T on. So train and test may have tables T of their own, as
-classify.debias needs, and the mean of a sentence's T_w is computed once.
+A word's vector is T_w + g_w R_w. T is what the classifier is given and stays; R is learned and starts at
+zero, which is the same as learning from T on. So train and test may have tables T of their own, as
+classify.debias needs, and the mean of a sentence's T_w is computed once. g_w is 1, or for a private word
+under classify.debias the probability that it is the word that was there.
 """
 
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding_bag
 
 from trlap import config
+from trlap.classify.debias import Table
 from trlap.data.tokens import Vocabulary
 from trlap.errors import TrlapError
 from trlap.rewrite.batches import Layout, Sentences, cut
@@ -31,49 +33,60 @@ class Means:
     """Sentences as the average classifier reads them: ids, and the mean of T over each."""
 
     def __init__(
-        self, texts: Sequence[str], vocabulary: Vocabulary, vectors: NDArray[Any], device: str
+        self, texts: Sequence[str], vocabulary: Vocabulary, table: Table, device: str
     ) -> None:
         ids, offsets = vocabulary.encode(texts)
         self.ids = torch.from_numpy(ids.astype(np.int64)).to(device)
         self.starts = torch.from_numpy(offsets[:-1]).to(device)
         self.lengths = torch.from_numpy(np.diff(offsets)).to(device)
         self.size = len(texts)
-        table = torch.from_numpy(vectors).to(device)
-        rows = torch.arange(self.size, device=device).split(EVALUATED)
-        self.fixed = torch.cat([self.mean(table, part) for part in rows])
+        self.trust = torch.from_numpy(table.trust).to(device)
+        vectors = torch.from_numpy(table.vectors).to(device)
+        parts = [
+            self.words(rows) for rows in torch.arange(self.size, device=device).split(EVALUATED)
+        ]
+        self.fixed = torch.cat(
+            [embedding_bag(words, vectors, offsets, mode="mean") for words, offsets, _ in parts]
+        )
 
-    def mean(self, table: Tensor, rows: Tensor) -> Tensor:
-        """Mean rows of `table` over the words of these sentences; of an empty one, zero."""
+    def words(self, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The words of these sentences in a row, where each sentence begins, and how long it is."""
         lengths = self.lengths[rows]
         offsets = lengths.cumsum(0) - lengths
         shift = (self.starts[rows] - offsets).repeat_interleave(lengths)
-        words = self.ids[shift + torch.arange(len(shift), device=shift.device)]
-        mean: Tensor = MeanRows.apply(table, words, offsets, lengths)
-        return mean
+        return self.ids[shift + torch.arange(len(shift), device=shift.device)], offsets, lengths
+
+    def displaced(self, displacement: Tensor, rows: Tensor) -> Tensor:
+        """The mean over each sentence of T_w + g_w R_w; of an empty one, zero."""
+        words, offsets, lengths = self.words(rows)
+        shares = self.trust[words] / lengths.repeat_interleave(lengths)
+        moved: Tensor = SummedRows.apply(displacement, words, offsets, lengths, shares)
+        return self.fixed[rows] + moved
 
     def order(self, batch: int, key: Sequence[int]) -> Batches:
         rows = np.random.default_rng(key).permutation(self.size)
         return [rows[i : i + batch] for i in range(0, self.size, batch)]
 
 
-class MeanRows(torch.autograd.Function):
-    """`embedding_bag` whose gradient is added to `table.grad` in place, on the rows it concerns.
+class SummedRows(torch.autograd.Function):
+    """`embedding_bag` with weights, whose gradient is added to `table.grad` in place, on the rows it concerns.
 
     Torch's own makes a dense gradient anew every step, which takes longer than all the rest.
     """
 
     @staticmethod
-    def forward(ctx: Any, table: Tensor, words: Tensor, offsets: Tensor, lengths: Tensor) -> Tensor:
+    def forward(ctx: Any, *inputs: Tensor) -> Tensor:
+        table, words, offsets, lengths, weights = inputs
         ctx.table = table
-        ctx.save_for_backward(words, lengths)
-        return embedding_bag(words, table, offsets, mode="mean")
+        ctx.save_for_backward(words, lengths, weights)
+        return embedding_bag(words, table, offsets, mode="sum", per_sample_weights=weights)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
-        words, lengths = ctx.saved_tensors
-        share = gradients[0] / lengths.clamp(min=1)[:, None]
-        ctx.table.grad.index_add_(0, words, share.repeat_interleave(lengths, 0))
-        return None, None, None, None
+        words, lengths, weights = ctx.saved_tensors
+        rows = gradients[0].repeat_interleave(lengths, 0) * weights[:, None]
+        ctx.table.grad.index_add_(0, words, rows)
+        return (None,) * 5
 
 
 class Average(nn.Module):
@@ -81,13 +94,13 @@ class Average(nn.Module):
         super().__init__()
         assert cfg.hidden is not None and cfg.dropout is not None
         self.displacement = nn.Parameter(torch.zeros(shape))
-        self.displacement.grad = torch.zeros(shape)  # for MeanRows
+        self.displacement.grad = torch.zeros(shape)  # for SummedRows
         self.dropout = nn.Dropout(cfg.dropout)
         self.hidden = nn.Linear(shape[1], cfg.hidden)
         self.output = nn.Linear(cfg.hidden, classes)
 
     def forward(self, read: Means, rows: Tensor) -> Tensor:
-        mean = read.fixed[rows] + read.mean(self.displacement, rows)
+        mean = read.displaced(self.displacement, rows)
         scores: Tensor = self.output(self.hidden(self.dropout(mean)).relu())
         return scores
 
@@ -96,12 +109,13 @@ class Tokens:
     """Sentences as the BiLSTM reads them, each from a boundary on, so that an empty one is read too."""
 
     def __init__(
-        self, texts: Sequence[str], vocabulary: Vocabulary, vectors: NDArray[Any], device: str
+        self, texts: Sequence[str], vocabulary: Vocabulary, table: Table, device: str
     ) -> None:
         self.sentences = Sentences(texts, vocabulary).to(device)
         self.size = len(texts)
-        boundary = np.zeros((1, vectors.shape[1]), vectors.dtype)
-        self.table = torch.from_numpy(np.concatenate([vectors, boundary])).to(device)
+        # with one row more, for the boundary
+        self.vectors = torch.from_numpy(np.pad(table.vectors, ((0, 1), (0, 0)))).to(device)
+        self.trust = torch.from_numpy(np.pad(table.trust, (0, 1), constant_values=1)).to(device)
 
     def order(self, batch: int, key: Sequence[int]) -> Batches:
         return cut(self.sentences.lengths.cpu().numpy(), batch, key)
@@ -121,7 +135,8 @@ class BiLSTM(nn.Module):
         places, lengths = read.sentences.places(rows)
         layout = Layout(lengths)
         ids = read.sentences.ids[layout.pack(places)]
-        vectors = read.table[ids] + nn.functional.embedding(ids, self.displacement)
+        moved = nn.functional.embedding(ids, self.displacement) * read.trust[ids, None]
+        vectors = read.vectors[ids] + moved
         states, _ = layout.run(self.lstm, self.dropout(vectors))
         owner = layout.owner[:, None].expand_as(states)
         lowest = states.new_full((len(rows), states.shape[1]), -torch.inf)
