@@ -154,7 +154,10 @@ REFUSED = [
     ((BOTH, "classify.test_on=rewritten"), "classify reads rewritten text, which rewrite writes"),
     ((BOTH, "protocol=release"), "starts from the auto-encoder's word vectors; add rewrite"),
     (("protocol=release", "classifier=transformer"), "use classifier=average or bilstm"),
-    ((BOTH, "classifier=transformer"), "set classifier.model to a folder or a hub id"),
+    (
+        (BOTH, "classifier=transformer", "classifier.model=null"),
+        "set classifier.model to a folder or a hub id",
+    ),
     ((BOTH, "classify.debias=posterior"), "the channel of mechanism=trlap is not known"),
     ((BOTH, "mechanism=srr", "classify.debias=unbiased"), "use classify.debias=posterior"),
     (
