@@ -36,7 +36,7 @@ def render(result: Mapping[str, Any]) -> str:
             lines.append(_row("", f"rewritten  {_metrics(result, 'metrics')}"))
         meaning = f"N_w is the share of words kept; cosine 1 the same word, 0 an unrelated one{_constant(details)}"
         lines.append(_row("", meaning))
-    if details["classify"]:
+    if details.get("classify"):  # older results have no such block
         lines.append(_row("classifier", _classified(result)))
     lines.append(_row("guarantee", guarantee_line(result["guarantee"])))
     lines += [_row("note" if i == 0 else "", note) for i, note in enumerate(_notes(result))]
