@@ -115,6 +115,10 @@ def relevant(cfg: DictConfig) -> dict[str, Any]:
         del keys["metrics"]
     if "rewrite" not in cfg.stages:
         del keys["model"]
-    if "classify" not in cfg.stages:
+    if "classify" not in cfg.stages or cfg.dataset.label is None:  # without labels it is skipped
         del keys["classifier"], keys["classify"]
+    else:
+        if keys["mechanism"]["name"] == "none":
+            keys["classify"]["debias"] = "none"  # no noise to undo
+        keys["classifier"]["model"] = content(cfg.classifier.model)
     return keys | {"format": FORMAT}

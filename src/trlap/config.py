@@ -17,7 +17,8 @@ from omegaconf.errors import OmegaConfBaseException
 
 from trlap.errors import TrlapError
 
-STAGES = ("privatize", "rewrite", "audit")
+STAGES = ("privatize", "rewrite", "classify", "audit")
+CHANNELS = ("krr", "srr", "crr")  # mechanisms whose channel classify.debias knows
 RELEASED = ("none", "gaussian", "laplace", "trlap", "cmp", "mahalanobis", "pte")
 
 
@@ -150,20 +151,27 @@ class Model:
 
 @dataclass
 class Classifier:
-    name: str = MISSING
-    hidden: int = within("[1, inf)")
-    dropout: float = within("[0, 1)")
+    """The classifier of stage `classify`."""
+
+    name: str = one_of("average", "bilstm", "transformer")
+    model: str | None = None  # of a transformer: a folder or a hub id
+    max_length: int | None = within("[1, inf)", None)  # of a transformer: what is longer is cut
+    hidden: int | None = within("[1, inf)")  # null: a transformer has its own, and its own dropout
+    dropout: float | None = within("[0, 1)")
     lr: float = within("(0, inf)")
     batch: int = within("[1, inf)")
     epochs: int = within("[1, inf)")
-    seeds: list[int] = MISSING
+    patience: int | None = within("[1, inf)")  # epochs without a better validation accuracy
+    seeds: list[int] = MISSING  # one training each; the result is their mean
 
 
 @dataclass
 class Classify:
-    train_on: str = one_of("private", "rewritten", "original")
+    """What the classifier of stage `classify` reads."""
+
+    train_on: str = one_of("private", "rewritten", "original")  # validation, too
     test_on: str = one_of("private", "rewritten", "original")
-    debias: str = one_of("none", "unbiased", "posterior")
+    debias: str = one_of("none", "unbiased", "posterior")  # of private words: classify/debias.py
 
 
 @dataclass
@@ -273,6 +281,51 @@ def check(cfg: DictConfig) -> None:
         raise TrlapError(f"stages: no stage {unknown[0]!r}; there are {', '.join(STAGES)}")
     if "rewrite" in cfg.stages and "privatize" not in cfg.stages:
         raise TrlapError("stages: rewrite reads what privatize writes; add privatize")
+    if "classify" in cfg.stages and cfg.dataset.label is not None:
+        _check_classify(cfg)
+
+
+def _check_classify(cfg: DictConfig) -> None:
+    inputs, classifier = cfg.classify, cfg.classifier
+    sides = {inputs.train_on, inputs.test_on}
+    for side, stage in (("private", "privatize"), ("rewritten", "rewrite")):
+        if side in sides and stage not in cfg.stages:
+            raise TrlapError(
+                f"stages: classify reads {side} text, which {stage} writes; add {stage}"
+            )
+    if inputs.debias != "none":
+        if "private" not in sides or classifier.name == "transformer":
+            raise TrlapError(
+                f"classify.debias={inputs.debias}: it is for word vectors of private text; set it to none"
+            )
+        if cfg.mechanism.name not in ("none", *CHANNELS):
+            raise TrlapError(
+                f"classify.debias={inputs.debias}: the channel of mechanism={cfg.mechanism.name} is not "
+                f"known in closed form, only those of {', '.join(CHANNELS)}; set it to none"
+            )
+        if inputs.debias == "unbiased" and cfg.mechanism.name == "srr":
+            raise TrlapError(
+                "classify.debias=unbiased: neighbourhoods of srr overlap, and their matrix is singular "
+                "for most m, so nothing undoes it; use classify.debias=posterior, or mechanism=krr or crr"
+            )
+    if cfg.protocol.name == "release":
+        if classifier.name == "transformer":
+            raise TrlapError(
+                "protocol=release: its classifier starts from the auto-encoder's word vectors; "
+                "use classifier=average or bilstm"
+            )
+        if "rewrite" not in cfg.stages:
+            raise TrlapError(
+                "protocol=release: its classifier starts from the auto-encoder's word vectors; "
+                "add rewrite to stages"
+            )
+    if classifier.name == "transformer" and not classifier.model:
+        raise TrlapError("classifier=transformer: set classifier.model to a folder or a hub id")
+    if classifier.name != "transformer" and None in (classifier.hidden, classifier.dropout):
+        raise TrlapError(f"classifier={classifier.name}: hidden and dropout must be numbers")
+    seeds = list(classifier.seeds)
+    if not seeds or len(set(seeds)) < len(seeds) or min(seeds) < 0:
+        raise TrlapError(f"classifier.seeds={seeds}: must be different whole numbers from 0 on")
 
 
 def check_range(name: str, value: Any, limits: Mapping[str, Any]) -> None:

@@ -1,7 +1,8 @@
 """The stages in order, what is cached, what is written.
 
     corpus ─► vocabulary ─► embedding ─► privatize ─► metrics ─────────┐
-                                │            └─► rewrite ─► metrics ───┼─► result.json
+                                │            ├─► rewrite ─► metrics ───┼─► result.json
+                                │            └──────┴───► classify ────┤
                                 └──────► audit ────────────────────────┘
 
 A stage reads what earlier ones wrote and writes a folder of its own in the cache, keyed by its settings
@@ -48,6 +49,8 @@ def run(cfg: DictConfig) -> dict[str, Any]:
                 work.privatize()
             if "rewrite" in cfg.stages:
                 work.rewrite()
+            if "classify" in cfg.stages:
+                work.classify()
             if "audit" in cfg.stages:
                 work.audit()
             write_json(cell.folder / "result.json", work.result())
@@ -71,6 +74,7 @@ class Work:
         self.scores: dict[str, dict[str, Any]] = {"private": {}, "rewritten": {}}
         self.trained: dict[str, Any] = {}
         self.counts: dict[str, Any] = {}
+        self.classified: dict[str, Any] = {}
         self.audited: dict[str, Any] = {}
         self.rows: dict[str, list[dict[str, Any]]] = {}
 
@@ -191,17 +195,24 @@ class Work:
         write_json(to / "counts.json", counts)
 
     def rewrite(self) -> None:
-        """The auto-encoder learns on the training split and rewrites the test split."""
-        key = (self.private.name, self.cell.settings["model"])
+        """The auto-encoder learns on the training split and rewrites the test split.
+
+        It rewrites the others too where stage `classify` is to learn from what it writes.
+        """
+        key: tuple[Any, ...] = (self.private.name, self.cell.settings["model"])
+        self.rewriting = ["test"]
+        if self.cell.settings.get("classify", {}).get("train_on") == "rewritten":
+            self.rewriting = list(self.rows)
+            key = (*key, self.rewriting)
         # checkpoints live beside the stage's folder, so that a killed run finds them again
         self.checkpoints = self.cell.outputs / "cache" / f".rewrite-{digest(key)}.partial"
         if self.cfg.force:
             shutil.rmtree(self.checkpoints, ignore_errors=True)
-        at = self.stage("rewrite", self._rewrite, *key, redo=self.cfg.force)
-        self.trained = read_json(at / "rewrite.json")
-        self.publish(at, "rewritten.jsonl")
-        self.rows["test"] = _read_rows(at / "rewritten.jsonl")["test"]
-        self.measure("rewritten", at)
+        self.rewritten = self.stage("rewrite", self._rewrite, *key, redo=self.cfg.force)
+        self.trained = read_json(self.rewritten / "rewrite.json")
+        self.publish(self.rewritten, "rewritten.jsonl")
+        self.rows |= _read_rows(self.rewritten / "rewritten.jsonl")
+        self.measure("rewritten", self.rewritten)
 
     def _rewrite(self, to: Path) -> None:
         from trlap.rewrite import rewrite
@@ -219,10 +230,12 @@ class Work:
             seed=self.cfg.seed,
             folder=self.checkpoints,
             keep_checkpoints=self.cfg.keep_checkpoints,
+            splits=self.rewriting,
         )
         with (to / "rewritten.jsonl").open("w", encoding="utf-8") as file:
-            for row, text in zip(self.rows["test"], found.texts["test"], strict=True):
-                file.write(json.dumps({**row, "rewritten": text}, ensure_ascii=False) + "\n")
+            for split in self.rewriting:
+                for row, text in zip(self.rows[split], found.texts[split], strict=True):
+                    file.write(json.dumps({**row, "rewritten": text}, ensure_ascii=False) + "\n")
         trained = {key: getattr(found, key) for key in TRAINED}
         write_json(to / "rewrite.json", trained)
         for path in self.checkpoints.iterdir():  # the weights, and with keep_checkpoints all epochs
@@ -261,6 +274,58 @@ class Work:
             }
         write_json(to / "scores.json", scores)
 
+    def classify(self) -> None:
+        """A classifier learns the labels from private, rewritten or original text."""
+        settings, release = self.cell.settings, self.cfg.protocol.name == "release"
+        if "classify" not in settings:
+            self.classified = {
+                "reason": "the dataset has no labels; dataset.label names their column"
+            }
+            return
+        inputs = settings["classify"]
+        sides = (inputs["train_on"], inputs["test_on"])
+        read = [self.embedded.name]  # and what else it reads, so that equal ones are done once
+        if "private" in sides:
+            read.append(self.private.name)
+        if "rewritten" in sides or release:
+            read.append(self.rewritten.name)
+        key = (read, inputs, settings["classifier"])
+        at = self.stage("classify", self._classify, *key, redo=self.cfg.force)
+        self.classified = read_json(at / "classify.json")
+
+    def _classify(self, to: Path) -> None:
+        from dataclasses import asdict
+
+        from safetensors import safe_open
+
+        from trlap.classify import classify
+
+        rows: dict[str, list[dict[str, Any]]] = self.rows
+        if not rows:  # stage privatize did not run: only originals are read
+            rows = {
+                name: [
+                    {"original": text, "label": label}
+                    for text, label in zip(split.texts, split.labels or (), strict=True)
+                ]
+                for name, split in self.corpus.splits.items()
+            }
+        vectors = self.table.vectors
+        if self.cfg.protocol.name == "release":  # the table that the auto-encoder has fine-tuned
+            with safe_open(self.rewritten / "weights.safetensors", "numpy") as weights:
+                vectors = weights.get_slice("embedding.weight")[: len(vectors)]
+        found = classify(
+            rows,
+            self.vocabulary,
+            vectors,
+            self.cfg.classifier,
+            self.cfg.classify,
+            label_names=self.corpus.label_names or (),
+            mechanism=self.mechanism,
+            device=self.device,
+            threads=self.threads,
+        )
+        write_json(to / "classify.json", asdict(found))
+
     def audit(self) -> None:
         """Claimed, exact, attacked: for this mechanism, vocabulary and parameters."""
         key = (self.embedded.name, self.noise, self.cell.settings["audit"])
@@ -289,7 +354,9 @@ class Work:
 
         cfg, keys = self.cfg, self.cell.settings
         private, rewritten = self.scores["private"], self.scores["rewritten"]
-        reasons = {"accuracy": "stage classify did not run"}
+        classified, reasons = self.classified, {}
+        if "accuracy" not in classified:
+            reasons["accuracy"] = classified.get("reason", "stage classify did not run")
         for prefix, scores, names, stage in (
             ("", rewritten, TEXT_METRICS, "rewrite"),
             ("private_metrics.", private, (*TEXT_METRICS, "cosine"), "privatize"),
@@ -309,17 +376,19 @@ class Work:
             "metrics": {
                 "loss": self.trained.get("loss"),
                 **rewritten.get("values", dict.fromkeys(TEXT_METRICS)),
-                "accuracy": None,
+                "accuracy": classified.get("accuracy"),
             },
             "private_metrics": private.get("values", dict.fromkeys([*TEXT_METRICS, "cosine"])),
             "intervals": {
-                "metrics": rewritten.get("intervals", {}),
+                "metrics": rewritten.get("intervals", {})
+                | ({"accuracy": classified["interval"]} if "interval" in classified else {}),
                 "private_metrics": private.get("intervals", {}),
             },
             "details": {
                 "metrics": rewritten.get("details", {}),
                 "private_metrics": private.get("details", {}),
                 "rewrite": self.trained,
+                "classify": classified,
                 "sizes": self.corpus.info["sizes"],
                 "privatize": self.counts,
                 "vocabulary": {

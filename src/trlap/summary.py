@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 LABEL = 11
 NAMES = {
     **{"loss": "Loss", "rouge1": "Rouge1", "bleu": "BLEU", "n_w": "N_w"},
-    **{"bertscore": "BERTScore", "cosine": "cosine", "accuracy": "accuracy"},
+    **{"bertscore": "BERTScore", "cosine": "cosine"},
 }
 
 
@@ -36,6 +36,8 @@ def render(result: Mapping[str, Any]) -> str:
             lines.append(_row("", f"rewritten  {_metrics(result, 'metrics')}{_length(details)}"))
         meaning = f"N_w is the share of words kept; cosine 1 the same word, 0 an unrelated one{_constant(details)}"
         lines.append(_row("", meaning))
+    if details.get("classify"):  # older results have no such block
+        lines.append(_row("classifier", _classified(result)))
     lines.append(_row("guarantee", guarantee_line(result["guarantee"])))
     lines += [_row("note" if i == 0 else "", note) for i, note in enumerate(_notes(result))]
     lines.append("")
@@ -144,6 +146,23 @@ def _length(details: Mapping[str, Any]) -> str:
     return "" if value is None else f" (N_w from the length alone: {value:.3f})"
 
 
+def _classified(result: Mapping[str, Any]) -> str:
+    """Accuracy, what naming always the commonest class reaches, and what was read."""
+    found = result["details"]["classify"]
+    if "reason" in found:
+        return f"skipped: {found['reason']}"
+    low, high = result["intervals"]["metrics"]["accuracy"]
+    inputs = found["inputs"]
+    read = f"trained on {inputs['train_on']}, tested on {inputs['test_on']} text"
+    if inputs["debias"] != "none":
+        read += f", debias {inputs['debias']}"
+    seeds = len(found["runs"])
+    return (
+        f"accuracy {found['accuracy']:.3f} ± {(high - low) / 2:.3f} (majority {found['majority']:.3f}) · "
+        f"{read} · {seeds} seed{'s' * (seeds > 1)} · {found['protects']}"
+    )
+
+
 def _row(label: str, text: str) -> str:
     return f"  {label:<{LABEL}}{text}"
 
@@ -152,7 +171,7 @@ def _metrics(result: Mapping[str, Any], block: str) -> str:
     values, intervals = result[block], result["intervals"][block]
     parts = []
     for key, name in NAMES.items():
-        if key not in values or (key == "accuracy" and values[key] is None):
+        if key not in values:
             continue
         digits = 1 if key in ("rouge1", "bleu", "loss") else 3
         text = "–" if values[key] is None else f"{values[key]:.{digits}f}"
