@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from trlap.errors import TrlapError
+from trlap.lock import Lock
 
 
 def digest(value: Any, length: int = 16) -> str:
@@ -76,13 +77,14 @@ def cached(
     """The folder `<stage>-<digest of key>`, built once. Its existence means that it is complete.
 
     The folder is built under another name and renamed, so a killed build leaves nothing that looks
-    finished, and two processes that build at once both end up with one complete folder.
+    finished. A lock makes the others wait that want the same folder.
     """
     folder = root / f"{stage}-{digest(key)}"
     if folder.is_dir() and not redo:
         return folder
-    with writable(root):
-        root.mkdir(parents=True, exist_ok=True)
+    with writable(root), Lock(root / f".{folder.name}.lock").hold():
+        if folder.is_dir() and not redo:
+            return folder
         temporary = Path(tempfile.mkdtemp(dir=root, prefix=f".{folder.name}."))
         try:
             build(temporary)
@@ -90,11 +92,7 @@ def cached(
             temporary.chmod(0o777 & ~_umask())
             if redo and folder.is_dir():  # the old one stays until the new one is complete
                 shutil.rmtree(folder)
-            try:
-                temporary.rename(folder)
-            except OSError:
-                if not folder.is_dir():  # else another process was faster, with the same content
-                    raise
+            temporary.rename(folder)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
     return folder

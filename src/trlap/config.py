@@ -219,6 +219,7 @@ class Config:
     force: bool = MISSING
     plan: bool = MISSING
     fail_fast: bool = MISSING
+    sweep: str | None = MISSING  # a name for the sweep; null: from its cells
     keep_checkpoints: bool = MISSING
     outputs: str = MISSING
 

@@ -36,21 +36,27 @@ TRAINED = ("loss", "token_loss", "perplexity", "history", "draws")
 PACKAGES = "trlap torch numpy datasets tokenizers rouge-score sacrebleu bert-score".split()
 
 
-def run(cfg: DictConfig) -> dict[str, Any]:
-    """One cell: check it, look whether it is done, else do its stages. Returns its result."""
+def run(cfg: DictConfig, wait: bool = True) -> dict[str, Any]:
+    """One cell: check it, look whether it is done, else do its stages. Returns its result.
+
+    Where another process works on it, waits until that is done, or raises Busy without `wait`.
+    """
     check(cfg)
     cell = Cell(cfg)
-    if not cell.finished() or cfg.force:
-        with cell.recorded():
-            work = Work(cell)
-            work.load()
-            if "privatize" in cfg.stages:
-                work.privatize()
-            if "rewrite" in cfg.stages:
-                work.rewrite()
-            if "audit" in cfg.stages:
-                work.audit()
-            write_json(cell.folder / "result.json", work.result())
+    if cell.finished() and not cfg.force:
+        return cell.result()
+    with cell.alone(wait):
+        if cfg.force or not cell.finished():
+            with cell.recorded():
+                work = Work(cell)
+                work.load()
+                if "privatize" in cfg.stages:
+                    work.privatize()
+                if "rewrite" in cfg.stages:
+                    work.rewrite()
+                if "audit" in cfg.stages:
+                    work.audit()
+                write_json(cell.folder / "result.json", work.result())
     return cell.result()
 
 
@@ -77,7 +83,9 @@ class Work:
     def stage(self, name: str, build: Callable[[Path], None], *key: Any, redo: bool) -> Path:
         """Do a stage unless its folder is there. The folder's name stands for all that it depends on."""
         start = time.perf_counter()
+        self.cell.note(stage=name)
         folder = cached(self.cell.outputs / "cache", name, key, build, redo)
+        self.cell.note(stages=self.cell.state["stages"] | {name: folder.name})
         self.seconds[name] = round(time.perf_counter() - start, 3)
         return folder
 
@@ -195,8 +203,6 @@ class Work:
         key = (self.private.name, self.cell.settings["model"])
         # checkpoints live beside the stage's folder, so that a killed run finds them again
         self.checkpoints = self.cell.outputs / "cache" / f".rewrite-{digest(key)}.partial"
-        if self.cfg.force:
-            shutil.rmtree(self.checkpoints, ignore_errors=True)
         at = self.stage("rewrite", self._rewrite, *key, redo=self.cfg.force)
         self.trained = read_json(at / "rewrite.json")
         self.publish(at, "rewritten.jsonl")
@@ -206,6 +212,8 @@ class Work:
     def _rewrite(self, to: Path) -> None:
         from trlap.rewrite import rewrite
 
+        if self.cfg.force:
+            shutil.rmtree(self.checkpoints, ignore_errors=True)
         self.checkpoints.mkdir(parents=True, exist_ok=True)
         found = rewrite(
             self.rows,

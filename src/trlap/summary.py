@@ -156,6 +156,15 @@ def _metrics(result: Mapping[str, Any], block: str) -> str:
     return "   ".join(parts)
 
 
+def headline(result: Mapping[str, Any]) -> str:
+    """The metrics of a cell in a few words, for the lines of a sweep."""
+    ran = any(value is not None for value in result["metrics"].values())
+    values = result["metrics" if ran else "private_metrics"]
+    digits = {"loss": 1, "rouge1": 1, "bleu": 1}
+    shown = [(name, key, values.get(key)) for key, name in NAMES.items()]
+    return "  ".join(f"{n} {v:.{digits.get(k, 3)}f}" for n, k, v in shown if v is not None)
+
+
 def _notes(result: Mapping[str, Any]) -> list[str]:
     details = result["details"]
     notes = list(details["notes"])
