@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,14 @@ def digest(value: Any, length: int = 16) -> str:
 
 
 def file_sha256(path: Path) -> str:
+    status = path.stat()
+    return _file_sha256(path.absolute(), status.st_size, status.st_mtime_ns)
+
+
+@lru_cache
+def _file_sha256(
+    path: Path, size: int, changed: int
+) -> str:  # the cells of a sweep ask for the same
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -79,7 +79,7 @@ class Cell:
 
     @contextmanager
     def recorded(self) -> Iterator[None]:
-        """Keep status.json true: running, then ok, or failed with its traceback."""
+        """Keep status.json true: running, then ok, or failed with its traceback, or interrupted."""
         started = time.time()
         write_text(self.folder / "config.yaml", OmegaConf.to_yaml(self.cfg))
         self.state = {}
@@ -94,7 +94,10 @@ class Cell:
             yield
         except BaseException as error:
             reason = str(error) if isinstance(error, TrlapError) else traceback.format_exc()
-            self.note(status="failed", error=reason, seconds=time.time() - started)
+            state = (
+                "failed" if isinstance(error, Exception) else "interrupted"
+            )  # Ctrl-C, preemption
+            self.note(status=state, error=reason, seconds=time.time() - started)
             raise
         self.note(status="ok", stage=None, seconds=time.time() - started)
 

@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -105,14 +105,14 @@ class Work:
         cfg, keys = self.cfg, self.cell.settings
         build = partial(corpus.load, cfg.dataset)
         at = self.stage("corpus", lambda to: corpus.save(build(), to), keys["dataset"], redo=False)
-        self.corpus = corpus.read(at)
+        self.corpus = _kept(corpus.read, at)
         at = self.stage("vocabulary", lambda to: self._vocabulary().save(to), at.name, redo=False)
-        self.vocabulary = Vocabulary.read(at)
+        self.vocabulary = _kept(Vocabulary.read, at)
         table = partial(build_table, cfg.embedding, self.vocabulary.words)
         self.embedded = self.stage(
             *("embedding", lambda to: table().save(to), at.name, keys["embedding"]), redo=False
         )
-        self.table = Table.read(self.embedded)
+        self.table = _kept(Table.read, self.embedded)
         self.mechanism = self._mechanism()
 
     def _vocabulary(self) -> Any:
@@ -350,6 +350,12 @@ class Work:
                 "config": OmegaConf.to_container(cfg, resolve=True),
             },
         }
+
+
+@lru_cache(maxsize=6)
+def _kept(read: Callable[[Path], Any], folder: Path) -> Any:
+    """What cells on the same data share is read once in a process. Nobody changes it."""
+    return read(folder)
 
 
 def _read_rows(path: Path) -> dict[str, list[dict[str, Any]]]:

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from hydra.plugins.launcher import Launcher
 
 POLL = 0.5  # seconds between two looks at the cells
-TRIES = 3  # of a cell whose job comes back without having worked on it
+OPEN = ("to do", "running", "interrupted")
+TRIES = 3  # of a cell whose process is killed
 SHARED = ("corpus", "vocabulary", "embedding")  # by cells on the same data
 KIND = "dataset embedding protocol stages model classifier classify metrics audit".split()
 
@@ -56,7 +57,7 @@ class Job:
         return self.cell.name if self.cell else self.label
 
     def state(self) -> str:
-        """invalid, done (before this sweep), to do, running, ok or failed."""
+        """invalid, done (before this sweep), to do, running, interrupted, ok or failed."""
         if self.cell is None:
             return "invalid"
         if self.reason:
@@ -128,35 +129,33 @@ def _name(config: DictConfig, jobs: list[Job]) -> str:
 
 
 def _launch(jobs: list[Job], launcher: "Launcher", name: str, stop: Path) -> None:
-    """Launch what is to do until all is settled. Cells that others work on are waited for at the end."""
+    """Launch what is to do until all is settled. Cells that others work on are waited for at the end.
+
+    A cell whose process was killed is tried again, by itself, for it may take others along.
+    """
     left = jobs
-    while left := [job for job in left if job.state() in ("to do", "running")]:
+    while left := [job for job in left if job.state() in OPEN]:
         free = [job for job in left if job.cell and job.cell.lock.owner() is None]
         if stop.exists():
             return
         if not free:
             time.sleep(POLL)
             continue
+        batch = [job for job in free if job.state() == "running"][:1] or free
+        error = "its process ended before it did"
         try:
-            lines = [[*job.overrides, f"sweep={name}"] for job in free]
-            for job, done in zip(free, launcher.launch(lines, initial_job_idx=0), strict=True):
+            lines = [[*job.overrides, f"sweep={name}"] for job in batch]
+            for job, done in zip(batch, launcher.launch(lines, initial_job_idx=0), strict=True):
                 job.reason = done.return_value or ""
         except Exception:
-            _blame(free, traceback.format_exc())
-        for job in free:
-            job.tries += 1
-            if job.tries == TRIES and job.state() in ("to do", "running"):
-                job.reason = job.reason or "its job came back without a result"
-
-
-def _blame(jobs: list[Job], error: str) -> None:
-    """The launcher broke: the cells whose process is gone have failed, the others go on."""
-    gone = [j for j in jobs if j.state() == "running" and j.cell and not j.cell.lock.owner()]
-    for job in gone:
-        job.reason = f"its process ended before it did\n{error}"
-    if not gone and all(job.state() == "to do" for job in jobs):  # it cannot start any
-        for job in jobs:
-            job.reason = error
+            error = traceback.format_exc()
+            if all(job.state() == "to do" for job in batch):  # it cannot start any
+                for job in batch:
+                    job.reason = error
+        for job in batch:
+            job.tries += job.state() != "to do"
+            if job.tries == TRIES and job.state() in OPEN:
+                job.reason = error
 
 
 def inside() -> bool:
@@ -206,16 +205,14 @@ def view(jobs: list[Job]) -> Iterator[None]:
             yield
         return
 
-    shown = {job.name: job.state() for job in jobs if job.state() in ("to do", "done", "invalid")}
-    lock = threading.Lock()
+    shown = {job.name: job.state() for job in jobs if job.state() in ("to do", "done")}
 
     def look() -> None:
-        with lock:
-            for number, job in enumerate(jobs, 1):
-                state = job.state()
-                if shown.get(job.name) != state:
-                    shown[job.name] = state
-                    print(f"[{number}/{len(jobs)}] {_line(job, state)}", flush=True)
+        for number, job in enumerate(jobs, 1):
+            state = job.state()
+            if shown.get(job.name) != state:
+                shown[job.name] = state
+                print(f"[{number}/{len(jobs)}] {_line(job, state)}", flush=True)
 
     ended = threading.Event()
 
@@ -223,6 +220,7 @@ def view(jobs: list[Job]) -> Iterator[None]:
         while not ended.wait(POLL):
             look()
 
+    look()
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()
     try:
@@ -250,7 +248,7 @@ def table(jobs: list[Job]) -> str:
     """How a sweep ended: all cells, what became of them, where they are."""
     states = [job.state() for job in jobs]
     counts = [f"{states.count(state)} {state}" for state in dict.fromkeys(states)]
-    lines = [f"trlap · {len(jobs)} cells · {', '.join(counts)}", ""]
+    lines = [f"trlap · {_cells(len(jobs))} · {', '.join(counts)}", ""]
     width = max(len(job.name) for job in jobs)
     for job, state in zip(jobs, states, strict=True):
         head, _, tail = _line(job, state).partition(job.name)
@@ -306,15 +304,15 @@ def plan(jobs: list[Job]) -> str:
         lines.append(f"  {state:<8} {job.name}   {' · '.join(part for part in parts if part)}")
     collapsed = sum(len(job.same) for job in jobs)
     counts = [f"{states.count(state)} {state}" for state in dict.fromkeys(states)]
-    head = f"plan · {len(jobs)} cells · {', '.join(counts)}"
+    head = f"plan · {_cells(len(jobs))} · {', '.join(counts)}"
     if collapsed:
-        head += f" · {collapsed} more are the same as one of these"
+        head += f" · {collapsed} more the same as one of these"
     ahead = states.count("to do") + states.count("partial")
     foot = []
     if ahead > unknown:
         foot.append(f"about {_duration(seconds)} one after another and {_bytes(size)} of disk")
     if unknown:
-        foot.append(f"{unknown} cells are of a kind that was never measured")
+        foot.append(f"not counted: {_cells(unknown)} of a kind that was never measured")
     return "\n".join([head, "", *(line.rstrip() for line in lines), *(["", *foot] if foot else [])])
 
 
@@ -371,6 +369,10 @@ def _found(outputs: Path, stages: dict[str, str]) -> dict[str, str]:
 
 def _size(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def _cells(count: int) -> str:
+    return f"{count} cell" if count == 1 else f"{count} cells"
 
 
 def _duration(seconds: float) -> str:

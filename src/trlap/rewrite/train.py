@@ -251,6 +251,8 @@ def fit(training: Training, folder: Path, device: str, keep: bool) -> list[dict[
                 found = last if last.exists() else None
                 trainer.fit(training, ckpt_path=found, weights_only=True)
             except SystemExit as stopped:
+                if not isinstance(stopped.__context__, KeyboardInterrupt):
+                    raise  # a cluster takes the machine away
                 # how Lightning answers Ctrl-C, which it ignores from then on
                 signal.signal(signal.SIGINT, signal.default_int_handler)
                 raise KeyboardInterrupt from stopped
