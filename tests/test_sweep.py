@@ -274,6 +274,14 @@ def test_submitit_gives_the_same_and_a_preempted_job_goes_on(
 
 
 @pytest.mark.slow
+def test_ray_gives_the_same(serial: dict[str, str], tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="`make ray` was not run")
+    done = sweep(tmp_path, *SMOKE, "hydra/launcher=ray_cluster")
+    assert len(lines(done, "ok")) == 4
+    assert metrics(tmp_path) == serial
+
+
+@pytest.mark.slow
 def test_cells_whose_worker_was_killed_are_tried_again(tmp_path: Path) -> None:
     keys = (*TINY, "model.epochs=300", f"outputs={tmp_path}", "hydra/launcher=workers")
     process = start("mechanism=none,laplace", *keys, "hydra.launcher.n_jobs=2")

@@ -244,6 +244,7 @@ class Privatize:
     vocabulary_size: int = within("[2, inf)")
     seed: int | None = within("[0, inf)")
     reproducible: bool = MISSING
+    engine: str = one_of("local", "ray")
     device: str = MISSING
     threads: int = within("[0, inf)")
     force: bool = MISSING

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig, OmegaConf
 
+from trlap import tracking
 from trlap.cache import atomic, cached, digest, read_json, write_json
 from trlap.cell import Cell
 from trlap.config import check
@@ -56,7 +57,9 @@ def run(cfg: DictConfig, wait: bool = True) -> dict[str, Any]:
                     work.rewrite()
                 if "audit" in cfg.stages:
                     work.audit()
-                write_json(cell.folder / "result.json", work.result())
+                result = work.result()
+                result["details"]["wandb"] = tracking.track(cell, result)
+                write_json(cell.folder / "result.json", result)
     return cell.result()
 
 

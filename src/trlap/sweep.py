@@ -256,6 +256,10 @@ def table(jobs: list[Job]) -> str:
     for job, state in zip(jobs, states, strict=True):
         if state == "failed" and job.cell:
             lines.append(f"  see {job.cell.folder / 'status.json'}")
+    offline = [job.cell for job in jobs if job.cell and job.cell.cfg.wandb.mode == "offline"]
+    if offline:
+        where = offline[0].outputs / "*" / "wandb" / "offline-run-*"
+        lines.append(f"  to have them in W&B: wandb sync {where}")
     return "\n".join(line.rstrip() for line in lines)
 
 
