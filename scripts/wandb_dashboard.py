@@ -31,7 +31,7 @@ def build(entity: str, project: str) -> "Workspace":
     from wandb_workspaces import workspaces as ws
     from wandb_workspaces.reports.v2 import interface as wr
 
-    def against(x: wr.Config | wr.SummaryMetric, metrics: dict[str, str]) -> list[wr.ScatterPlot]:
+    def against(x: wr.Config | wr.SummaryMetric, metrics: dict[str, str]) -> list[wr.PanelTypes]:
         names = metrics.items()
         return [wr.ScatterPlot(title=n, x=x, y=wr.SummaryMetric(k), log_x=True) for k, n in names]
 
@@ -41,8 +41,8 @@ def build(entity: str, project: str) -> "Workspace":
             title=title, metrics=[metric], groupby=group, groupby_aggfunc="mean", orientation="v"
         )
 
-    tables = [by_mechanism(metric, name) for metric, name in METRICS.items()]
-    epochs = [
+    tables: list[wr.PanelTypes] = [by_mechanism(metric, name) for metric, name in METRICS.items()]
+    epochs: list[wr.PanelTypes] = [
         wr.LinePlot(title=f"{stage}: {name}", x=f"{stage}/epoch", y=[f"{stage}/{name}"])
         for stage in ("rewrite", "classify")
         for name in ("loss", "validation_loss")

@@ -268,7 +268,7 @@ def test_submitit_gives_the_same_and_a_preempted_job_goes_on(
     out, err = process.communicate()
     assert process.returncode == 0, out + err
     assert len(lines(out, "ok")) == 4
-    logs = "".join(log.read_text() for log in tmp_path.rglob("*_log.err"))
+    logs = "".join(log.read_text() for log in tmp_path.rglob("*_log.out"))
     assert "Requeued job" in logs
     assert metrics(tmp_path) == serial
 
