@@ -51,6 +51,8 @@ class Job:
     reason: str = ""
     before: dict[str, Any] = field(default_factory=dict)  # status.json when the sweep started
     tries: int = 0
+    settled: str = ""  # a state that stays, so that nobody looks again
+    line: str = ""  # and what the view says of it then
 
     @property
     def name(self) -> str:
@@ -58,6 +60,11 @@ class Job:
 
     def state(self) -> str:
         """invalid, done (before this sweep), to do, running, interrupted, ok or failed."""
+        state = self.settled or self._state()
+        self.settled = "" if state in OPEN else state
+        return state
+
+    def _state(self) -> str:
         if self.cell is None:
             return "invalid"
         if self.reason:
@@ -144,7 +151,7 @@ def _launch(jobs: list[Job], launcher: "Launcher", name: str, stop: Path) -> Non
         batch = [job for job in free if job.state() == "running"][:1] or free
         error = "its process ended before it did"
         try:
-            lines = [[*job.overrides, f"sweep={name}"] for job in batch]
+            lines = [[*job.overrides, f"sweep='{name}'"] for job in batch]
             for job, done in zip(batch, launcher.launch(lines, initial_job_idx=0), strict=True):
                 job.reason = done.return_value or ""
         except Exception:
@@ -233,6 +240,8 @@ def view(jobs: list[Job]) -> Iterator[None]:
 
 def _line(job: Job, state: str | None = None) -> str:
     state = state or job.state()
+    if state not in OPEN and job.line:
+        return job.line
     status = job.cell.status() if job.cell else {}
     parts = [f"{state:<8} {job.name}"]
     if state == "running":
@@ -241,7 +250,10 @@ def _line(job: Job, state: str | None = None) -> str:
         parts += [_duration(status["seconds"]), headline(job.cell.result())]
     elif state in ("failed", "invalid"):
         parts.append((job.reason or status.get("error", "")).strip().split("\n")[-1])
-    return "   ".join(part for part in parts if part)
+    line = "   ".join(part for part in parts if part)
+    if state not in OPEN:
+        job.line = line
+    return line
 
 
 def table(jobs: list[Job]) -> str:
