@@ -6,6 +6,7 @@ import re
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,8 @@ def records(file: Path) -> Iterator[Any]:
             at += room
             continue
         _, length, kind = struct.unpack_from("<IHB", data, at)
+        if at + 7 + length > len(data):
+            return  # still being written
         parts += data[at + 7 : at + 7 + length]
         at += 7 + length
         if kind in (1, 4):
@@ -59,7 +62,12 @@ def records(file: Path) -> Iterator[Any]:
 
 
 def logged(folder: Path) -> dict[str, Any]:
+    """Of a run that has ended; W&B's own process may write its last records a little later."""
     (file,) = folder.glob("wandb/offline-run-*/run-*.wandb")
+    end = time.monotonic() + 60
+    while not any(record.HasField("exit") for record in records(file)):
+        assert time.monotonic() < end, "the run does not end"
+        time.sleep(0.1)
     found: dict[str, Any] = {"config": {}, "history": [], "summary": {}}
 
     def items(them: Any) -> dict[str, Any]:
