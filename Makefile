@@ -4,7 +4,7 @@ BIN := .venv/bin
 ASSETS := outputs/cache/assets/.complete
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all check peers lock clean-cache
+.PHONY: help setup run test test-all check peers ray lock clean-cache
 
 help: ## what you can type
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,7 +17,7 @@ run: setup ## the main job: the paper's mechanism on the embedded corpus
 test: setup ## the tests, under 8 minutes on 2 cores
 	$(BIN)/python -m pytest
 
-test-all: setup peers ## the tests and the slow ones
+test-all: setup peers ray ## the tests and the slow ones
 	$(BIN)/python -m pytest -m ""
 
 check: setup ## style and types
@@ -26,6 +26,8 @@ check: setup ## style and types
 	$(BIN)/mypy
 
 peers: .venv-peers/.complete ## install the libraries that the slow tests compare with, in .venv-peers
+
+ray: .venv/.ray ## install what hydra/launcher=ray_cluster and engine=ray need
 
 lock: ## pin anew what pyproject.toml asks for
 	rm -rf .venv-lock
@@ -48,6 +50,11 @@ clean-cache: ## free the disk that finished stages and checkpoints take; results
 
 $(ASSETS): .venv/.complete
 	@$(BIN)/python -m trlap.assets
+	@touch $@
+
+# without their dependencies: the launcher forbids a cloudpickle that it works with, and asks for AWS
+.venv/.ray: .venv/.complete requirements-ray.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-ray.lock
 	@touch $@
 
 .venv-peers/.complete: requirements-peers.lock

@@ -3,13 +3,16 @@
 import hydra
 from omegaconf import DictConfig
 
-from trlap import cli, pipeline, summary
+from trlap import cli, pipeline, summary, sweep
 
 
 @hydra.main(version_base="1.3", config_path="conf", config_name="config")
 @cli.task
-def main(cfg: DictConfig) -> None:
-    print(summary.render(pipeline.run(cfg)))
+def main(cfg: DictConfig) -> str | None:
+    if sweep.inside():
+        return sweep.work(cfg)
+    print(sweep.plan_of(cfg) if cfg.plan else summary.render(pipeline.run(cfg)))
+    return None
 
 
 if __name__ == "__main__":

@@ -34,9 +34,9 @@ def main(cfg: DictConfig) -> None:
 
     torch.set_num_threads(cfg.threads or torch.get_num_threads())
     own = {key: value for key, value in cfg.mechanism.items() if key != "name"}
-    privatizer = Privatizer(
-        cfg.mechanism.name, vectors=cfg.embedding, **{key: cfg[key] for key in KEYS}, **own
-    )
+    keys = {"mechanism": cfg.mechanism.name, "vectors": cfg.embedding, **own}
+    keys |= {key: cfg[key] for key in KEYS}
+    privatizer = Privatizer(**keys)
     sample: list[str] = []
     with progress("privatising", "tokens") as show:
 
@@ -49,7 +49,14 @@ def main(cfg: DictConfig) -> None:
                 )
             return private
 
-        if target is None:
+        if cfg.engine == "ray":
+            from trlap import on_ray
+
+            assert target is not None
+            with atomic(target) as temporary:
+                places = (cfg.input, temporary, kind, cfg.column)
+                sample = on_ray.privatize(privatizer, keys, *places, cfg.threads, show)
+        elif target is None:
             transform(cfg.input, None, kind, cfg.column, change)
         else:
             with atomic(target) as temporary:
@@ -67,6 +74,10 @@ def check_files(cfg: DictConfig) -> tuple[str, Path | None]:
         raise TrlapError(
             f"cannot read {kind or 'this'} files; choose from {' '.join(FORMATS)}, or set format="
         )
+    if cfg.engine == "ray" and (cfg.input == "-" or cfg.output == "-"):
+        raise TrlapError("engine=ray: give input= and output= as files")
+    if cfg.engine == "ray" and cfg.seed is not None:
+        raise TrlapError("engine=ray: every process draws its own seeds; leave seed out")
     if cfg.output == "-":
         return kind, None
     target = Path(cfg.output)

@@ -35,7 +35,8 @@ def run(tmp_path: Path) -> Run:
     """`python run.py <overrides>` in a sub-process, with its outputs in a temporary folder."""
 
     def run(*overrides: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        ours = (f"outputs={tmp_path}/outputs", "threads=1")  # two workers share two cores
+        # two workers share two cores; W&B has tests of its own
+        ours = (f"outputs={tmp_path}/outputs", "threads=1", "wandb.mode=disabled")
         command = [sys.executable, str(ROOT / "run.py"), *ours, *overrides]
         return subprocess.run(
             command, capture_output=True, text=True, cwd=ROOT, env={**os.environ, **environment}

@@ -165,3 +165,32 @@ def test_a_million_lines_in_constant_memory(tmp_path: Path) -> None:
     assert resource.getpagesize() > 0
     with (tmp_path / "out.txt").open() as file:
         assert Counter(len(line.split()) for line in file) == {12: 1_000_000}
+
+
+@pytest.mark.slow
+def test_ray_gives_every_line_once_and_in_order(tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="`make ray` was not run")
+    source, target = tmp_path / "in.txt", tmp_path / "out.txt"
+    lines = [" ".join(["line", *str(i), "ends"]) if i % 999 else "" for i in range(200_000)]
+    source.write_text("\n".join(lines) + "\n")
+    keys = (f"input={source}", f"output={target}", "engine=ray", "threads=1", "embedding=random")
+    done = script(*keys, "mechanism=none")  # without noise a line shows which one it was
+    assert done.returncode == 0, done.stderr
+    assert target.read_text() == source.read_text()
+    assert b"200,000 texts" in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "out.txt"]
+
+    source.write_text("line 1 ends\n" * 50_000)
+    done = script(*keys, "mechanism=krr", "epsilon=1", "force=true")
+    assert done.returncode == 0, done.stderr
+    private = target.read_text().splitlines()
+    assert len(private) == 50_000
+    # seeds of their own for every block: 50,000 draws of three words among 10,000 hardly meet
+    assert len(set(private)) > 49_990
+
+
+def test_ray_needs_files_and_no_seed(tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("a\n")
+    files = (f"input={tmp_path / 'in.txt'}", f"output={tmp_path / 'out.txt'}", "engine=ray")
+    assert b"as files" in script(*files, "output=-").stderr
+    assert b"leave seed out" in script(*files, "seed=1", "reproducible=true").stderr

@@ -9,10 +9,12 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from trlap.errors import TrlapError
+from trlap.lock import Lock
 
 
 def digest(value: Any, length: int = 16) -> str:
@@ -22,6 +24,14 @@ def digest(value: Any, length: int = 16) -> str:
 
 
 def file_sha256(path: Path) -> str:
+    status = path.stat()
+    return _file_sha256(path.absolute(), status.st_size, status.st_mtime_ns)
+
+
+@lru_cache
+def _file_sha256(
+    path: Path, size: int, changed: int
+) -> str:  # the cells of a sweep ask for the same
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -84,13 +94,14 @@ def cached(
     """The folder `<stage>-<digest of key>`, built once. Its existence means that it is complete.
 
     The folder is built under another name and renamed, so a killed build leaves nothing that looks
-    finished, and two processes that build at once both end up with one complete folder.
+    finished. A lock makes the others wait that want the same folder.
     """
     folder = root / f"{stage}-{digest(key)}"
     if folder.is_dir() and not redo:
         return folder
-    with writable(root):
-        root.mkdir(parents=True, exist_ok=True)
+    with writable(root), Lock(root / f".{folder.name}.lock").hold():
+        if folder.is_dir() and not redo:
+            return folder
         temporary = Path(tempfile.mkdtemp(dir=root, prefix=f".{folder.name}."))
         try:
             build(temporary)
@@ -98,11 +109,7 @@ def cached(
             temporary.chmod(0o777 & ~_umask())
             if redo and folder.is_dir():  # the old one stays until the new one is complete
                 shutil.rmtree(folder)
-            try:
-                temporary.rename(folder)
-            except OSError:
-                if not folder.is_dir():  # else another process was faster, with the same content
-                    raise
+            temporary.rename(folder)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
     return folder

@@ -6,10 +6,11 @@ Nothing here imports a heavy library, so a finished cell is found and shown at o
 import os
 import re
 import shlex
+import sys
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -21,9 +22,10 @@ from trlap import embedding
 from trlap.cache import content, digest, read_json, writable, write_json, write_text
 from trlap.data import corpus as corpora
 from trlap.errors import TrlapError
+from trlap.lock import Lock
 
 # keys that do not change a result
-SILENT = "force plan fail_fast keep_checkpoints wandb device threads outputs".split()
+SILENT = "force plan fail_fast keep_checkpoints wandb sweep device threads outputs".split()
 FORMAT = 1  # raised when the same config would give another result than before
 
 
@@ -34,6 +36,9 @@ class Cell:
     cfg: DictConfig
     settings: dict[str, Any] = field(init=False)
     name: str = field(init=False)
+    state: dict[str, Any] = field(
+        init=False, default_factory=dict
+    )  # what status.json says of our work
 
     def __post_init__(self) -> None:
         self.settings = chosen = relevant(self.cfg)
@@ -48,36 +53,63 @@ class Cell:
     def folder(self) -> Path:
         return self.outputs / self.name
 
+    @property
+    def lock(self) -> Lock:
+        return Lock(self.folder / "lock")
+
+    def status(self) -> dict[str, Any]:
+        """status.json of whoever worked on it last; empty if nobody did."""
+        file = self.folder / "status.json"
+        found: dict[str, Any] = read_json(file) if file.exists() else {}
+        return found if found.get("hash") == digest(self.settings) else {}
+
     def finished(self) -> bool:
-        status = self.folder / "status.json"
-        return status.exists() and read_json(status)["status"] == "ok"
+        return self.status().get("status") == "ok"
 
     def result(self) -> dict[str, Any]:
         return {**read_json(self.folder / "result.json"), "folder": str(self.folder)}
 
     @contextmanager
+    def alone(self, wait: bool) -> Iterator[None]:
+        """Nobody else works on it meanwhile; without `wait` raises Busy if somebody does."""
+
+        def tell(owner: dict[str, Any]) -> None:
+            who = f"process {owner['pid']} on {owner['host']}"
+            print(f"{self.name}: {who} works on it; waiting for it", file=sys.stderr)
+
+        with ExitStack() as stack:
+            with writable(self.outputs):
+                stack.enter_context(self.lock.hold(wait, tell))
+            yield
+
+    @contextmanager
     def recorded(self) -> Iterator[None]:
-        """Keep status.json true: running, then ok, or failed with its traceback."""
+        """Keep status.json true: running, then ok, or failed with its traceback, or interrupted."""
         started = time.time()
-        status = {
-            "status": "running",
-            "hash": digest(self.settings),
-            "pid": os.getpid(),
-            "started": started,
-        }
-        with writable(self.outputs):
-            self.folder.mkdir(parents=True, exist_ok=True)
         write_text(self.folder / "config.yaml", OmegaConf.to_yaml(self.cfg))
-        write_json(self.folder / "status.json", status)
+        self.state = {}
+        self.note(
+            status="running",
+            hash=digest(self.settings),
+            pid=os.getpid(),
+            started=started,
+            stages={},
+        )
         try:
             yield
         except BaseException as error:
             reason = str(error) if isinstance(error, TrlapError) else traceback.format_exc()
-            status |= {"status": "failed", "error": reason, "seconds": time.time() - started}
-            write_json(self.folder / "status.json", status)
+            state = (
+                "failed" if isinstance(error, Exception) else "interrupted"
+            )  # Ctrl-C, preemption
+            self.note(status=state, error=reason, seconds=time.time() - started)
             raise
-        status |= {"status": "ok", "seconds": time.time() - started}
-        write_json(self.folder / "status.json", status)
+        self.note(status="ok", stage=None, seconds=time.time() - started)
+
+    def note(self, **news: Any) -> None:
+        """For status.json: `stage` is the one under way, `stages` the folders of those that are done."""
+        self.state |= news
+        write_json(self.folder / "status.json", self.state)
 
 
 def command() -> str | None:

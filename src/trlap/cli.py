@@ -17,13 +17,13 @@ from trlap.config import explain
 from trlap.errors import TrlapError
 
 
-def task(function: Callable[[DictConfig], None]) -> Callable[[DictConfig], None]:
+def task(function: Callable[[DictConfig], Any]) -> Callable[[DictConfig], Any]:
     """Report an error inside the task itself, before Hydra adds lines of its own."""
 
     @functools.wraps(function)
-    def reporting(cfg: DictConfig) -> None:
+    def reporting(cfg: DictConfig) -> Any:
         try:
-            function(cfg)
+            return function(cfg)
         except TrlapError as error:
             _fail(str(error))
 

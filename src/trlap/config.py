@@ -227,6 +227,7 @@ class Config:
     force: bool = MISSING
     plan: bool = MISSING
     fail_fast: bool = MISSING
+    sweep: str | None = MISSING  # a name for the sweep; null: from its cells
     keep_checkpoints: bool = MISSING
     outputs: str = MISSING
 
@@ -251,6 +252,7 @@ class Privatize:
     vocabulary_size: int = within("[2, inf)")
     seed: int | None = within("[0, inf)")
     reproducible: bool = MISSING
+    engine: str = one_of("local", "ray")
     device: str = MISSING
     threads: int = within("[0, inf)")
     force: bool = MISSING

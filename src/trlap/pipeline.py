@@ -17,16 +17,17 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig, OmegaConf
 
+from trlap import tracking
 from trlap.cache import atomic, cached, digest, read_json, write_json
 from trlap.cell import Cell, command
-from trlap.config import check
+from trlap.config import STAGES, check
 
 if TYPE_CHECKING:
     from trlap.mechanism import Base
@@ -37,23 +38,26 @@ TRAINED = ("loss", "token_loss", "perplexity", "history", "draws")
 PACKAGES = "trlap torch numpy datasets tokenizers rouge-score sacrebleu bert-score".split()
 
 
-def run(cfg: DictConfig) -> dict[str, Any]:
-    """One cell: check it, look whether it is done, else do its stages. Returns its result."""
+def run(cfg: DictConfig, wait: bool = True) -> dict[str, Any]:
+    """One cell: check it, look whether it is done, else do its stages. Returns its result.
+
+    Where another process works on it, waits until that is done, or raises Busy without `wait`.
+    """
     check(cfg)
     cell = Cell(cfg)
-    if not cell.finished() or cfg.force:
-        with cell.recorded():
-            work = Work(cell)
-            work.load()
-            if "privatize" in cfg.stages:
-                work.privatize()
-            if "rewrite" in cfg.stages:
-                work.rewrite()
-            if "classify" in cfg.stages:
-                work.classify()
-            if "audit" in cfg.stages:
-                work.audit()
-            write_json(cell.folder / "result.json", work.result())
+    if cell.finished() and not cfg.force:
+        return cell.result()
+    with cell.alone(wait):
+        if cfg.force or not cell.finished():
+            with cell.recorded():
+                work = Work(cell)
+                work.load()
+                for stage in STAGES:
+                    if stage in cfg.stages:
+                        getattr(work, stage)()
+                result = work.result()
+                result["details"]["wandb"] = tracking.track(cell, result)
+                write_json(cell.folder / "result.json", result)
     return cell.result()
 
 
@@ -81,7 +85,9 @@ class Work:
     def stage(self, name: str, build: Callable[[Path], None], *key: Any, redo: bool) -> Path:
         """Do a stage unless its folder is there. The folder's name stands for all that it depends on."""
         start = time.perf_counter()
+        self.cell.note(stage=name)
         folder = cached(self.cell.outputs / "cache", name, key, build, redo)
+        self.cell.note(stages=self.cell.state["stages"] | {name: folder.name})
         self.seconds[name] = round(time.perf_counter() - start, 3)
         return folder
 
@@ -101,14 +107,14 @@ class Work:
         cfg, keys = self.cfg, self.cell.settings
         build = partial(corpus.load, cfg.dataset)
         at = self.stage("corpus", lambda to: corpus.save(build(), to), keys["dataset"], redo=False)
-        self.corpus = corpus.read(at)
+        self.corpus = _kept(corpus.read, at)
         at = self.stage("vocabulary", lambda to: self._vocabulary().save(to), at.name, redo=False)
-        self.vocabulary = Vocabulary.read(at)
+        self.vocabulary = _kept(Vocabulary.read, at)
         table = partial(build_table, cfg.embedding, self.vocabulary.words)
         self.embedded = self.stage(
             *("embedding", lambda to: table().save(to), at.name, keys["embedding"]), redo=False
         )
-        self.table = Table.read(self.embedded)
+        self.table = _kept(Table.read, self.embedded)
         self.mechanism = self._mechanism()
 
     def _vocabulary(self) -> Any:
@@ -206,8 +212,6 @@ class Work:
             key = (*key, self.rewriting)
         # checkpoints live beside the stage's folder, so that a killed run finds them again
         self.checkpoints = self.cell.outputs / "cache" / f".rewrite-{digest(key)}.partial"
-        if self.cfg.force:
-            shutil.rmtree(self.checkpoints, ignore_errors=True)
         self.rewritten = self.stage("rewrite", self._rewrite, *key, redo=self.cfg.force)
         self.trained = read_json(self.rewritten / "rewrite.json")
         self.publish(self.rewritten, "rewritten.jsonl")
@@ -217,6 +221,8 @@ class Work:
     def _rewrite(self, to: Path) -> None:
         from trlap.rewrite import rewrite
 
+        if self.cfg.force:
+            shutil.rmtree(self.checkpoints, ignore_errors=True)
         self.checkpoints.mkdir(parents=True, exist_ok=True)
         found = rewrite(
             self.rows,
@@ -349,9 +355,18 @@ class Work:
         )
         write_json(to / "audit.json", found)
 
-    def result(self) -> dict[str, Any]:
+    def guarantee(self) -> Any:
+        """Claimed and exact, where no audit ran."""
         from trlap.audit.exact import guarantee
 
+        def build(to: Path) -> None:
+            write_json(to / "guarantee.json", guarantee(self.mechanism))
+
+        key = (self.embedded.name, self.noise)
+        at = self.stage("guarantee", build, *key, redo=self.cfg.force)
+        return read_json(at / "guarantee.json")
+
+    def result(self) -> dict[str, Any]:
         cfg, keys = self.cfg, self.cell.settings
         private, rewritten = self.scores["private"], self.scores["rewritten"]
         classified, reasons = self.classified, {}
@@ -399,7 +414,7 @@ class Work:
                 "examples": examples(self.rows.get("test", []), cfg.seed),
             },
             "reasons": reasons,
-            "guarantee": self.audited.get("guarantee") or guarantee(self.mechanism),
+            "guarantee": self.audited.get("guarantee") or self.guarantee(),
             "seconds": self.seconds,
             "versions": {name: version(name) for name in PACKAGES}
             | {"python": platform.python_version()},
@@ -415,6 +430,12 @@ class Work:
                 "config": OmegaConf.to_container(cfg, resolve=True),
             },
         }
+
+
+@lru_cache(maxsize=6)
+def _kept(read: Callable[[Path], Any], folder: Path) -> Any:
+    """What cells on the same data share is read once in a process. Nobody changes it."""
+    return read(folder)
 
 
 def _read_rows(path: Path) -> dict[str, list[dict[str, Any]]]:

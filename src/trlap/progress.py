@@ -6,12 +6,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 Show = Callable[[float | None, int], None]
+quiet = False  # a sweep has a view of its own, in which bars of single cells have no place
+
+
+def watched() -> bool:
+    return sys.stderr.isatty() and not quiet
 
 
 @contextmanager
 def progress(title: str, unit: str) -> Iterator[Show]:
     """Gives show(share done or None, amount done): a bar, the rate in `unit` a second, the time left."""
-    if not sys.stderr.isatty():
+    if not watched():
         yield lambda share, amount: None
         return
 

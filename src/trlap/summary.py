@@ -43,6 +43,7 @@ def render(result: Mapping[str, Any]) -> str:
     lines.append("")
     lines += [_row("try next" if i == 0 else "", line) for i, line in enumerate(_next(result))]
     lines.append(_row("results", f"{result['folder']}/"))
+    lines += [_row("W&B", line) for line in _tracked(result)]
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -179,6 +180,26 @@ def _metrics(result: Mapping[str, Any], block: str) -> str:
             text += f" ± {(intervals[key][1] - intervals[key][0]) / 2:.{digits}f}"
         parts.append(f"{name} {text}")
     return "   ".join(parts)
+
+
+def headline(result: Mapping[str, Any]) -> str:
+    """The metrics of a cell in a few words, for the lines of a sweep."""
+    ran = any(value is not None for value in result["metrics"].values())
+    values = result["metrics" if ran else "private_metrics"]
+    digits = {"loss": 1, "rouge1": 1, "bleu": 1}
+    shown = [(name, key, values.get(key)) for key, name in NAMES.items()]
+    return "  ".join(f"{n} {v:.{digits.get(k, 3)}f}" for n, k, v in shown if v is not None)
+
+
+def _tracked(result: Mapping[str, Any]) -> list[str]:
+    found = result["details"].get("wandb", {"mode": "disabled"})
+    if "error" in found:
+        return [f"not logged: {found['error']}"]
+    offline = (
+        f"wandb sync {result['folder']}/wandb/offline-run-*   sends this run, if you want it there"
+    )
+    lines = {"disabled": [], "offline": [offline], "online": [found.get("url", "")]}
+    return lines[found["mode"]]
 
 
 def _notes(result: Mapping[str, Any]) -> list[str]:

@@ -9,7 +9,6 @@ number of threads).
 import logging
 import math
 import signal
-import sys
 import time
 import warnings
 from collections.abc import Iterator
@@ -25,7 +24,7 @@ from lightning.pytorch.plugins.io import TorchCheckpointIO
 from torch import Generator, Tensor
 from torch.utils.data import DataLoader
 
-from trlap import config
+from trlap import config, progress
 from trlap.cache import atomic
 from trlap.errors import TrlapError
 from trlap.privatize import block_generator, block_seed
@@ -225,7 +224,7 @@ def fit(training: Training, folder: Path, device: str, keep: bool) -> list[dict[
         callbacks: list[Callback] = [Checkpoints(folder, cfg.patience is not None, keep)]
         if cfg.patience is not None:
             callbacks += [EarlyStopping("validation_loss", patience=cfg.patience)]
-        watched = sys.stderr.isatty()
+        watched = progress.watched()
         if watched:
             callbacks += [RichProgressBar(leave=False, console_kwargs={"stderr": True})]
         kind, _, index = device.partition(":")
@@ -252,6 +251,8 @@ def fit(training: Training, folder: Path, device: str, keep: bool) -> list[dict[
                 found = last if last.exists() else None
                 trainer.fit(training, ckpt_path=found, weights_only=True)
             except SystemExit as stopped:
+                if not isinstance(stopped.__context__, KeyboardInterrupt):
+                    raise  # a cluster takes the machine away
                 # how Lightning answers Ctrl-C, which it ignores from then on
                 signal.signal(signal.SIGINT, signal.default_int_handler)
                 raise KeyboardInterrupt from stopped

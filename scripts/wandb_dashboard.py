@@ -1,0 +1,96 @@
+"""python scripts/wandb_dashboard.py entity=you project=trlap
+
+Builds the project's workspace in W&B, from runs that are there (wandb.mode=online, or `wandb sync`):
+utility against the ε that was really given, and the paper's tables. Needs wandb-workspaces.
+"""
+
+import sys
+from typing import TYPE_CHECKING
+
+from omegaconf import OmegaConf
+
+if TYPE_CHECKING:
+    from wandb_workspaces.workspaces import Workspace
+
+EXACT = "guarantee/exact/epsilon_at_delta_1e6"  # where there is none, a run has no point
+METRICS = {
+    "metrics/loss": "Loss",
+    "metrics/rouge1": "Rouge1",
+    "metrics/bleu": "BLEU",
+    "metrics/n_w": "N_w",
+    "metrics/bertscore": "BERTScore",
+    "metrics/accuracy": "accuracy",
+}
+PRIVATE = {"private_metrics/rouge1": "Rouge1", "private_metrics/cosine": "cosine"}
+GROUPS = ("dataset.name", "embedding.name", "mechanism.name")
+
+
+def build(entity: str, project: str) -> "Workspace":
+    """The workspace, not yet saved. The table of runs, grouped and with these columns, is the paper's."""
+    from wandb_workspaces import expr
+    from wandb_workspaces import workspaces as ws
+    from wandb_workspaces.reports.v2 import interface as wr
+
+    def against(x: wr.Config | wr.SummaryMetric, metrics: dict[str, str]) -> list[wr.PanelTypes]:
+        names = metrics.items()
+        return [wr.ScatterPlot(title=n, x=x, y=wr.SummaryMetric(k), log_x=True) for k, n in names]
+
+    def by_mechanism(metric: str, title: str) -> wr.BarPlot:
+        group = wr.Config("mechanism.name")
+        return wr.BarPlot(
+            title=title, metrics=[metric], groupby=group, groupby_aggfunc="mean", orientation="v"
+        )
+
+    tables: list[wr.PanelTypes] = [by_mechanism(metric, name) for metric, name in METRICS.items()]
+    epochs: list[wr.PanelTypes] = [
+        wr.LinePlot(title=f"{stage}: {name}", x=f"{stage}/epoch", y=[f"{stage}/{name}"])
+        for stage in ("rewrite", "classify")
+        for name in ("loss", "validation_loss")
+    ]
+    return ws.Workspace(
+        entity=entity,
+        project=project,
+        name="trlap",
+        sections=[
+            ws.Section(
+                name="Utility against exact ε at δ = 10⁻⁶, rewritten text",
+                panels=against(wr.SummaryMetric(EXACT), METRICS),
+                is_open=True,
+            ),
+            ws.Section(
+                name="Utility against exact ε at δ = 10⁻⁶, private text",
+                panels=against(wr.SummaryMetric(EXACT), PRIVATE),
+                is_open=True,
+            ),
+            ws.Section(name="Tables 1 to 3: by mechanism", panels=tables, is_open=True),
+            ws.Section(
+                name="Tables 1 to 3, Figures 2 to 5: against the ε asked for",
+                panels=against(wr.Config("epsilon"), METRICS),
+            ),
+            ws.Section(
+                name="Table 5: seconds an epoch",
+                panels=[by_mechanism("rewrite/seconds", "seconds an epoch")],
+            ),
+            ws.Section(name="Training", panels=epochs),
+        ],
+        runset_settings=ws.RunsetSettings(
+            groupby=[expr.Config(group) for group in GROUPS],
+            order=[expr.Ordering(expr.Config("epsilon"), ascending=True)],
+            pinned_columns=["config:epsilon", *(f"summary:{key}" for key in [*METRICS, EXACT])],
+        ),
+    )
+
+
+def main() -> None:
+    given = OmegaConf.from_cli()
+    if not {"entity"} <= set(given) <= {"entity", "project"}:
+        sys.exit("usage: python scripts/wandb_dashboard.py entity=you project=trlap")
+    try:
+        workspace = build(given.entity, given.get("project", "trlap"))
+    except ImportError:
+        sys.exit("error: wandb-workspaces is not installed; pip install 'trlap[dashboard]'")
+    print(workspace.save().url)
+
+
+if __name__ == "__main__":
+    main()
