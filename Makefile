@@ -4,7 +4,7 @@ BIN := .venv/bin
 ASSETS := outputs/cache/assets/.complete
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all check peers ray lock clean-cache
+.PHONY: help setup run test test-all report check peers ray lock clean-cache
 
 help: ## what you can type
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,6 +19,9 @@ test: setup ## the tests, under 8 minutes on 2 cores
 
 test-all: setup peers ray ## the tests and the slow ones
 	$(BIN)/python -m pytest -m ""
+
+report: setup ## the paper's tables and figures from the runs in outputs/
+	@$(BIN)/python scripts/report.py
 
 check: setup ## style and types
 	$(BIN)/ruff check .
