@@ -21,7 +21,7 @@ def test_every_shipped_config_composes(configure, option: str) -> None:  # type:
     cfg = configure(option)
     check(cfg)
     group, name = option.split("=")
-    if group != "experiment":
+    if group not in ("experiment", "size"):
         assert cfg[group].name == name
 
 
@@ -34,8 +34,24 @@ def test_all_groups_are_there() -> None:
         "model",
         "classifier",
         "protocol",
+        "size",
         "experiment",
     }
+
+
+def test_sizes_choose_the_model_whatever_the_protocol(configure) -> None:  # type: ignore[no-untyped-def]
+    table = ("experiment=table2", "dataset=yelp", "protocol=release")
+    small, whole = configure(*table), configure(*table, "size=paper")
+    assert (small.model.name, small.model.epochs, small.model.layers) == ("bilstm_small", 15, 2)
+    assert (small.dataset.max_words, small.dataset.limit.train) == (10, 4000)
+    assert (whole.model.name, whole.model.epochs, whole.model.layers) == ("bilstm", 100, 2)
+    assert (whole.dataset.max_words, whole.dataset.limit.train) == (None, None)
+
+
+def test_the_demo_brings_its_model_unless_one_is_asked_for(configure) -> None:  # type: ignore[no-untyped-def]
+    assert configure().model.name == "bilstm_demo"
+    assert configure("model=bilstm_small").model.name == "bilstm_small"
+    assert configure("dataset=yelp").model.name == "bilstm_small"
 
 
 @pytest.mark.parametrize("name", mechanism.NAMES)
