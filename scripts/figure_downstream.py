@@ -13,22 +13,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-from trlap.report.results import read
-
-matplotlib.use("svg")
 from matplotlib import pyplot as plt
+
+from trlap.report.figures import STYLES
+from trlap.report.results import read
+from trlap.report.tables import load_published
 
 PUBLISHED = Path("results/published/figures.csv")
 NAMED = {"glove840b": "glove"}  # the paper's embedding that ours is to be compared with
-COLOURS = dict(
-    zip(
-        "trlap gaussian laplace cmp mahalanobis pte vickrey tem santext krr srr crr".split(),
-        "#b2182b #2166ac #67a9cf #762a83 #af8dc3 #c2a5cf #8c510a #d8b365 #bf812d #a6dba0 #5aae61 #1b7837".split(),
-        strict=True,
-    )
-)
+COLOURS = {name: colour for name, (colour, _, _) in STYLES.items() if name != "none"}
 DEBIAS = {"none": ":", "unbiased": "--", "posterior": "-"}
 Row = dict[str, Any]
 
@@ -64,8 +57,8 @@ def table(results: Iterable[dict[str, Any]]) -> list[Row]:
             }
         )
     published = {
-        (row["dataset"], row["embedding"], row["mechanism"], float(row["epsilon"])): row["value"]
-        for row in csv.DictReader(PUBLISHED.open(encoding="utf-8"))
+        tuple(row[key] for key in ("dataset", "embedding", "mechanism", "epsilon")): row["value"]
+        for row in load_published(PUBLISHED)
         if row["figure"] == "figure4"
     }
     for row in rows:

@@ -18,6 +18,19 @@ import trlap.config  # noqa: E402, F401  registers the schema
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
+# a cell of the demo with a rewriting of a second
+TINY = (
+    "embedding=random",
+    "embedding.dimension=16",
+    "metrics.bertscore.model=null",
+    "metrics.bootstrap=10",
+    "dataset.limit.train=60",
+    "dataset.limit.validation=10",
+    "dataset.limit.test=10",
+    "model.hidden=16",
+    "model.code=8",
+)
+
 
 @pytest.fixture
 def configure() -> Callable[..., DictConfig]:

@@ -12,29 +12,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, Run
+from conftest import ROOT, TINY, Run
 from omegaconf import DictConfig
 
 from trlap import pipeline
 from trlap.cell import Cell
 from trlap.lock import Lock
 
-TINY = (
+CELL = (
     "threads=1",
-    "embedding=random",
-    "embedding.dimension=16",
-    "metrics.bertscore.model=null",
-    "metrics.bootstrap=10",
-    "dataset.limit.train=60",
-    "dataset.limit.validation=10",
-    "dataset.limit.test=10",
-    "model.hidden=16",
-    "model.code=8",
+    *TINY,
     "model.epochs=2",
     "stages=[privatize,rewrite]",
     "wandb.mode=disabled",
 )
-QUICK = (*TINY, "stages=[privatize]")
+QUICK = (*CELL, "stages=[privatize]")
 
 
 def start(*overrides: str) -> "subprocess.Popen[str]":
@@ -164,7 +156,7 @@ def test_fail_fast_stops_at_the_first(broken: Callable[..., Path], tmp_path: Pat
 def test_a_killed_sweep_goes_on_and_ends_like_any_other(tmp_path: Path) -> None:
     import torch
 
-    grid = ("mechanism=none,trlap", "epsilon=5", *TINY, "model.epochs=20")
+    grid = ("mechanism=none,trlap", "epsilon=5", *CELL, "model.epochs=20")
     killed = start(*grid, f"outputs={tmp_path}/killed")
     cache = tmp_path / "killed" / "cache"
     checkpoint = until(lambda: next(cache.glob(".rewrite-*.partial/last.ckpt"), None))
@@ -290,7 +282,7 @@ def test_ray_gives_the_same(serial: dict[str, str], tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_cells_whose_worker_was_killed_are_tried_again(tmp_path: Path) -> None:
-    keys = (*TINY, "model.epochs=300", f"outputs={tmp_path}", "hydra/launcher=workers")
+    keys = (*CELL, "model.epochs=300", f"outputs={tmp_path}", "hydra/launcher=workers")
     process = start("mechanism=none,laplace", *keys, "hydra.launcher.n_jobs=2")
     until(lambda: len(list(tmp_path.glob("cache/.rewrite-*.partial/last.ckpt"))) == 2)
     pids = {read(folder, "status.json")["pid"] for folder in cells(tmp_path).values()}

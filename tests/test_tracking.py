@@ -12,24 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, Run
+from conftest import ROOT, TINY, Run
 from hydra import compose, initialize_config_dir
 
 from trlap import tracking
 from trlap.cell import Cell
 
-TINY = (
+CELL = (
     "mechanism=laplace",
     "epsilon=5",
-    "embedding=random",
-    "embedding.dimension=16",
-    "metrics.bertscore.model=null",
-    "metrics.bootstrap=10",
-    "dataset.limit.train=60",
-    "dataset.limit.validation=10",
-    "dataset.limit.test=10",
-    "model.hidden=16",
-    "model.code=8",
+    *TINY,
     "model.epochs=3",
     "audit.samples=200",
     "audit.tokens=20",
@@ -87,7 +79,7 @@ def logged(folder: Path) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def tracked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Cell, dict[str, Any]]:
     """A cell that logged offline, and what it logged."""
-    keys = (f"outputs={tmp_path_factory.mktemp('wandb')}", "threads=1", *TINY, "sweep=mine")
+    keys = (f"outputs={tmp_path_factory.mktemp('wandb')}", "threads=1", *CELL, "sweep=mine")
     command = [sys.executable, str(ROOT / "run.py"), *keys]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
@@ -143,7 +135,7 @@ def test_an_offline_run_holds_config_group_history_summary_and_no_text(
 
 def test_an_outage_is_a_line_in_the_result_and_not_a_failure(run: Run, tmp_path: Path) -> None:
     nobody = {"WANDB_BASE_URL": "not an address", "WANDB_API_KEY": "0" * 40}
-    done = run(*TINY, "stages=[privatize]", "wandb.mode=online", **nobody)
+    done = run(*CELL, "stages=[privatize]", "wandb.mode=online", **nobody)
     assert done.returncode == 0, done.stderr
     assert "not logged:" in done.stdout
 

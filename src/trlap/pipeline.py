@@ -272,12 +272,13 @@ class Work:
         else:
             train = [row["original"] for row in self.rows["train"]]
             scores["details"]["n_w_length_alone"] = length_alone(train, originals)
-        if kind == "rewritten" and self.cfg.protocol.name == "release":
-            released = text_metrics(originals[:100], texts[:100], self.cfg.metrics, self.device)
-            scores["details"]["as_released"] = {  # the first 100 lines, and BERTScore's precision
-                "n_w": released.values["n_w"],
-                "bertscore": released.details.get("bertscore_precision"),
-            }
+            if self.cfg.protocol.name == "release":
+                # the first 100 lines, and BERTScore's precision
+                released = text_metrics(originals[:100], texts[:100], self.cfg.metrics, self.device)
+                scores["details"]["as_released"] = {
+                    "n_w": released.values["n_w"],
+                    "bertscore": released.details.get("bertscore_precision"),
+                }
         write_json(to / "scores.json", scores)
 
     def classify(self) -> None:
