@@ -45,6 +45,19 @@ def seeded(entropy: bytes, device: torch.device) -> torch.Generator:
     return generator.set_state(torch.from_numpy(state))
 
 
+def seed_torch(seed: int, purpose: str, number: int) -> None:
+    """All of torch's own generators that are in use, keyed like those of the noise.
+
+    `torch.manual_seed` would note the whole call stack for devices that are not: a third of a small step.
+    """
+    value = block_seed(seed, purpose, number)
+    torch.default_generator.manual_seed(value)
+    if torch.cuda.is_initialized():
+        torch.cuda.manual_seed_all(value)
+    if torch.backends.mps.is_available():
+        torch.mps.manual_seed(value)
+
+
 def privatize(
     mechanism: Base,
     words: NDArray[np.int32],

@@ -32,8 +32,8 @@ from trlap.classify.models import (
 from trlap.data.tokens import Vocabulary
 from trlap.errors import TrlapError
 from trlap.mechanism import Base
+from trlap.privatize import seed_torch
 from trlap.progress import Show, progress
-from trlap.rewrite.train import seed_torch
 
 SPLITS = ("train", "validation", "test")
 QUANTILE = 1.959963984540054  # of the normal distribution, for 95 %

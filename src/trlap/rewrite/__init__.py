@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors.torch import save_file
@@ -26,10 +26,13 @@ from trlap.data.tokens import Vocabulary
 from trlap.embedding import Table
 from trlap.errors import TrlapError
 from trlap.mechanism import Base
+from trlap.privatize import seed_torch
 from trlap.release import Released
 from trlap.rewrite.batches import Sentences
 from trlap.rewrite.model import AutoEncoder
-from trlap.rewrite.train import Training, fit, seed_torch
+
+if TYPE_CHECKING:
+    from trlap.rewrite.train import Training
 
 SPLITS = ("train", "validation", "test")
 ROOM = 10  # words by which a rewritten sentence may be longer than any in training
@@ -73,6 +76,8 @@ def rewrite(
     goes on from the last whole epoch found there. In the end it holds `weights.safetensors`, and with
     `keep_checkpoints` every epoch's checkpoint.
     """
+    from trlap.rewrite.train import Training, fit  # Lightning, which takes seconds to import
+
     torch.set_num_threads(threads)
     if not rows.get("train"):
         raise TrlapError("stage rewrite: there is no training sentence; check dataset.limit.train")
@@ -138,7 +143,7 @@ def rewrite(
 
 
 def _write(
-    training: Training, split: str, words: Sequence[str], limit: int
+    training: "Training", split: str, words: Sequence[str], limit: int
 ) -> tuple[list[str], float, int]:
     """Rewritten sentences in their order, their originals' summed loss, and the words of that sum.
 
@@ -158,7 +163,7 @@ def _write(
     return list(texts.values()), loss, count
 
 
-def _draws(training: Training, epochs: int, rewritten: list[str]) -> dict[str, dict[str, int]]:
+def _draws(training: "Training", epochs: int, rewritten: list[str]) -> dict[str, dict[str, int]]:
     passes = {"train": epochs, "validation": epochs, "test": 0}
     counts = {}
     for split in SPLITS:

@@ -27,7 +27,7 @@ from torch.utils.data import DataLoader
 from trlap import config, progress
 from trlap.cache import atomic
 from trlap.errors import TrlapError
-from trlap.privatize import block_generator, block_seed
+from trlap.privatize import block_generator, seed_torch
 from trlap.release import Released
 from trlap.rewrite.batches import Layout, Sentences, cut
 from trlap.rewrite.model import AutoEncoder
@@ -185,19 +185,6 @@ class Training(LightningModule):
         if not self.splits["validation"]:
             return []
         return DataLoader(self.batches("validation"), batch_size=None)  # type: ignore[arg-type]
-
-
-def seed_torch(seed: int, purpose: str, number: int) -> None:
-    """All of torch's own generators that are in use, keyed like those of the noise.
-
-    `torch.manual_seed` would note the whole call stack for devices that are not: a third of a small step.
-    """
-    value = block_seed(seed, purpose, number)
-    torch.default_generator.manual_seed(value)
-    if torch.cuda.is_initialized():
-        torch.cuda.manual_seed_all(value)
-    if torch.backends.mps.is_available():
-        torch.mps.manual_seed(value)
 
 
 class Checkpoints(Checkpoint):
