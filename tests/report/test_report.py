@@ -20,11 +20,16 @@ from trlap.report.tables import best, load_published, table_cells
 ROOT = Path(__file__).parent.parent.parent
 PUBLISHED = ROOT / "results" / "published"
 CONFIG = {
-    "dataset": {"max_words": 10, "split": {}, "limit": {}, "seed": 0},
+    "dataset": {
+        **{"name": "yelp", "path": "/home/me/corpora/yelp", "max_words": 10, "seed": 0},
+        **{"split": {"train": 95, "validation": None}, "limit": {"train": None}},
+    },
+    "embedding": {"name": "glove840b", "path": "/home/me/vectors.txt", "dimension": 300},
     "model": {"name": "bilstm_small", "epochs": 15, "layers": 1, "word_noise": {}},
-    "classifier": {},
-    "classify": {},
-    **{"calibration": "published", "delta": "paper", "projection": "clipped"},
+    "classifier": {"name": "average", "model": None, "lr": 1e-4, "seeds": [42]},
+    "classify": {"train_on": "private", "test_on": "private", "debias": "none"},
+    **{"mechanism": {}, "calibration": "published", "delta": "paper", "projection": "clipped"},
+    **{"stages": ["privatize", "rewrite"], "outputs": "/home/me/outputs"},
 }
 
 
@@ -62,7 +67,9 @@ def result(
         "provenance": {
             "config": CONFIG | {"clip": 0.005 if protocol == "release" else 1.0},
             "command": f"python run.py mechanism={mechanism} epsilon={epsilon:g}",
+            "dataset": {"source": {"files": {"train": "592e8c6c" * 8}}},
         },
+        "versions": {"torch": "2"},
         **keys,
     }
 
@@ -107,6 +114,38 @@ def test_results_become_rows_and_collected_rows_the_same_results(tmp_path: Path)
     again = load_results(tmp_path / "rows")
     assert again.drop(columns="result").equals(frame.drop(columns="result"))
     assert len(load_results(outputs, tmp_path / "rows")) == 6  # each cell once
+
+
+def test_the_report_of_collected_rows_is_that_of_the_runs(tmp_path: Path) -> None:
+    outputs = write(PATTERN, tmp_path / "outputs")
+    collect(read([outputs]), tmp_path / "rows" / "study.jsonl")
+    build([outputs], tmp_path / "a", PUBLISHED)
+    build([tmp_path / "rows"], tmp_path / "b", PUBLISHED)
+    names = sorted(path.name for path in (tmp_path / "a").iterdir())
+    assert names == sorted(path.name for path in (tmp_path / "b").iterdir())
+    for name in names:
+        if (
+            name != "index.html"
+        ):  # has the settings of a run, whole or short, and a link to its folder
+            assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), (
+                name
+            )
+
+
+def test_collected_rows_name_no_place_of_a_machine(tmp_path: Path) -> None:
+    found = result("trlap", 0.05, 67.5)
+    found["provenance"]["command"] += (
+        " embedding.path=/home/me/vectors.txt 'dataset.path=~/a b.txt'"
+    )
+    collect([{**found, "name": "run"}], tmp_path / "study.jsonl")
+    text = (tmp_path / "study.jsonl").read_text()
+    row = json.loads(text)
+    assert "/home" not in text and "~" not in text and "592e8c6c592e8" not in text
+    assert row["provenance"]["command"] == (
+        "python run.py mechanism=trlap epsilon=0.05 embedding.path=vectors.txt 'dataset.path=a b.txt'"
+    )
+    assert row["provenance"]["config"]["model"]["epochs"] == 15  # what ran is still there
+    assert "classifier" not in row["provenance"]["config"]  # what did not is not
 
 
 def test_unfinished_runs_do_not_count(tmp_path: Path) -> None:
