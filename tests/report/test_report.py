@@ -14,6 +14,8 @@ import pytest
 from trlap import load_results
 from trlap.report import build, changes
 from trlap.report.claims import check_claims
+from trlap.report.downstream import classified, debias_table, debiased, figure4, whole_table
+from trlap.report.figures import frontier_points
 from trlap.report.results import collect, read
 from trlap.report.tables import best, load_published, table_cells
 
@@ -84,12 +86,77 @@ PATTERN = [
 ]
 
 
+def learned(
+    mechanism: str,
+    epsilon: float,
+    accuracy: float,
+    *,
+    lr: float = 1e-4,
+    seeds: int = 1,
+    **keys: Any,
+) -> dict[str, Any]:
+    """A classified cell on a sample of SST-2; `keys` also has inputs, settings and the exact ε."""
+    found = result(mechanism, epsilon, 0.0, "paper", dataset="sst2")
+    inputs = {"train_on": "private", "test_on": keys.get("test_on", "private")}
+    inputs["debias"] = keys.get("debias", "none")
+    found["metrics"] = {"accuracy": accuracy, "loss": None}
+    found["private_metrics"] = {"n_w": accuracy - 0.5, "rouge1": 30.0, "cosine": 0.2}
+    found["intervals"] = {"metrics": {"accuracy": [accuracy - 0.01, accuracy + 0.01]}}
+    found["guarantee"]["exact"]["epsilon_at_delta_1e6"] = keys.get("exact", 2 * epsilon)
+    if math.isinf(epsilon):
+        found["guarantee"]["exact"]["epsilon_at_delta_1e6"] = "inf"
+    runs = [{"seed": i, "epochs": 10 + i, "validation_accuracy": 0.5} for i in range(seeds)]
+    found["details"] |= {
+        "rewrite": {},
+        "classify": {"accuracy": accuracy, "macro_f1": 0.5, "majority": 0.55}
+        | {"deviation": 0.004 if seeds > 1 else None, "inputs": inputs, "runs": runs},
+        "private_metrics": {"cosine_best_constant": 0.05, "n_w_best_constant": 0.04},
+    }
+    limit = keys.get("limit", 8000)
+    found["details"]["sizes"] = {"train": limit or 50000, "validation": 1000, "test": 2000}
+    config = found["provenance"]["config"]
+    found["provenance"]["config"] = config | {
+        "stages": ["privatize", "classify"],
+        "dataset": {"name": "sst2", "max_words": None, "limit": {"train": limit}, "seed": 0},
+        "classifier": {"name": "average", "lr": lr, "seeds": list(range(seeds))},
+        "classify": inputs,
+        "calibration": keys.get("calibration", "published"),
+        "mechanism": {"name": mechanism, "K": keys.get("K")},
+    }
+    return found
+
+
+ORIGINAL = {"test_on": "original", "limit": None, "seeds": 5}
+LEARNED = [
+    learned("none", math.inf, 0.80),
+    *(learned("trlap", e, 0.551, exact="inf") for e in (0.01, 0.1, 1.0)),
+    *(learned("crr", e, a) for e, a in ((1.0, 0.60), (5.0, 0.68), (10.0, 0.75))),
+    *(learned("gaussian", e, 0.56) for e in (0.1, 1.0, 10.0)),
+    # not the same thing, and not to be taken for it
+    learned("gaussian", 1.0, 0.61, calibration="exact", exact=1.0),
+    learned("gaussian", 10.0, 0.66, calibration="exact", exact=10.0),
+    learned("crr", 7.0, 0.99, K=3),
+    learned("trlap", 1.0, 0.82, limit=None, seeds=5),
+    learned("none", math.inf, 0.83, limit=None, seeds=5),
+    learned("crr", 5.0, 0.70, **ORIGINAL),
+    learned("crr", 5.0, 0.72, debias="unbiased", lr=1e-3, **ORIGINAL),
+    learned("crr", 5.0, 0.74, debias="posterior", lr=1e-3, **ORIGINAL),
+    learned("crr", 10.0, 0.76, debias="posterior", lr=1e-3, **ORIGINAL),
+    learned("none", math.inf, 0.84, lr=1e-3, **ORIGINAL),
+]
+
+
 def write(results: list[dict[str, Any]], to: Path) -> Path:
     for i, found in enumerate(results):
         folder = to / f"yelp-glove840b-{found['mechanism']}-{i}"
         folder.mkdir(parents=True)
         (folder / "result.json").write_text(json.dumps(found))
     return to
+
+
+def classify_rows(results: list[dict[str, Any]], to: Path) -> Any:
+    frame = load_results(write(results, to))
+    return frame, classified(frame, load_published(PUBLISHED / "figures.csv"))
 
 
 def verdicts(results: list[dict[str, Any]], to: Path) -> dict[tuple[str, str], str]:
@@ -117,7 +184,7 @@ def test_results_become_rows_and_collected_rows_the_same_results(tmp_path: Path)
 
 
 def test_the_report_of_collected_rows_is_that_of_the_runs(tmp_path: Path) -> None:
-    outputs = write(PATTERN, tmp_path / "outputs")
+    outputs = write(PATTERN + LEARNED, tmp_path / "outputs")
     collect(read([outputs]), tmp_path / "rows" / "study.jsonl")
     build([outputs], tmp_path / "a", PUBLISHED)
     build([tmp_path / "rows"], tmp_path / "b", PUBLISHED)
@@ -222,6 +289,100 @@ def test_a_changed_number_changes_table_figure_and_claim(tmp_path: Path) -> None
         assert (before / name).read_bytes() != (after / name).read_bytes(), name
     assert "| **67.50** |" in (before / "report.md").read_text()
     assert "missing" in (before / "report.md").read_text()
+
+
+STABLE = "Downstream accuracy with TrLap is stable down to ε = 0.01"
+
+
+def test_a_changed_accuracy_changes_figure_4_the_frontier_and_the_claim(tmp_path: Path) -> None:
+    before, after = tmp_path / "before", tmp_path / "after"
+    build([write(LEARNED, tmp_path / "a")], before, PUBLISHED)
+    stable = [learned("trlap", e, 0.795, exact="inf") for e in (0.01, 0.1, 1.0)]
+    build([write([*LEARNED[:1], *stable, *LEARNED[4:]], tmp_path / "b")], after, PUBLISHED)
+    for name in ("downstream.csv", "figure4.svg", "frontier.csv", "frontier.svg", "claims.json"):
+        assert (before / name).read_bytes() != (after / name).read_bytes(), name
+    found = [
+        {(v["claim"], v["protocol"]): v["verdict"] for v in json.loads(path.read_text())}
+        for path in (before / "claims.json", after / "claims.json")
+    ]
+    assert [verdict[STABLE, "paper"] for verdict in found] == ["refuted", "confirmed"]
+
+
+def test_figure_4_has_one_sample_of_the_data_and_the_authors_noise(tmp_path: Path) -> None:
+    _, rows = classify_rows(LEARNED, tmp_path)
+    ((panel, own),) = figure4(rows).items()
+    assert panel == ("sst2", "glove840b")
+    assert set(own.train) == {8000} and set(own.seeds) == {1} and set(own.lr) == {1e-4}
+    assert sorted(own[own.mechanism == "gaussian"].accuracy) == [0.56] * 3
+    assert len(own) == 1 + 3 + 4 + 3  # with the other crr, which _lines leaves out
+
+
+def test_downstream_rows_say_what_was_read_and_what_the_paper_has(tmp_path: Path) -> None:
+    _, rows = classify_rows(LEARNED, tmp_path)
+    assert len(rows) == len(LEARNED)
+    (row,) = rows[(rows.mechanism == "trlap") & (rows.epsilon == 0.01)].to_dict("records")
+    assert (row["train_on"], row["test_on"], row["debias"]) == ("private", "private", "none")
+    assert row["validation_accuracy"] == 0.5 and row["epochs"] == 10
+    (printed,) = (
+        p["value"]
+        for p in load_published(PUBLISHED / "figures.csv")
+        if (p["dataset"], p["embedding"], p["mechanism"], p["epsilon"])
+        == ("sst2", "glove", "trlap", 0.01)
+    )
+    assert row["paper_figure4"] == printed
+
+
+def test_accuracy_with_all_the_data_is_a_table_of_its_own(tmp_path: Path) -> None:
+    _, rows = classify_rows(LEARNED, tmp_path)
+    table = whole_table(rows)
+    assert [line[2:8] for line in table.rows] == [
+        ["none", "∞", "∞", "0.830 ± 0.004", "0.550", "50,000"],
+        ["trlap", "1", "2", "0.820 ± 0.004", "0.550", "50,000"],
+    ]
+    assert "| sst2 | glove840b | trlap | 1 | 2 | 0.820 ± 0.004 |" in table.markdown()
+
+
+def test_decoded_cells_are_compared_with_the_level_of_their_own_learning_rate(
+    tmp_path: Path,
+) -> None:
+    _, rows = classify_rows(LEARNED, tmp_path)
+    (panel,) = debiased(rows)
+    assert {how: list(own.accuracy) for how, own in panel.clean.items()} == {
+        "none": [0.83],
+        "unbiased": [0.84],
+        "posterior": [0.84],
+    }
+    assert [line[2:7] for line in debias_table(rows).rows] == [
+        ["none", "∞", "0.830 ± 0.004", "0.840 ± 0.004", "0.840 ± 0.004"],
+        ["crr", "5", "0.700 ± 0.004", "0.720 ± 0.004", "0.740 ± 0.004"],
+        ["crr", "10", "–", "–", "0.760 ± 0.004"],
+    ]
+
+
+def test_a_line_of_the_frontier_is_one_mechanism_calibration_and_sample(tmp_path: Path) -> None:
+    exact = [learned("gaussian", e, 0.6, calibration="exact", exact=e) for e in (1.0, 5.0)]
+    yelp = [
+        *({**cell, "dataset": "yelp", "metrics": {}} for cell in exact),
+        {**learned("gaussian", 1.0, 0.7), "dataset": "yelp", "metrics": {}},
+        *({**learned("crr", e, 0.9), "dataset": "yelp", "metrics": {}} for e in range(1, 20)),
+        {**learned("crr", 30.0, 0.9, limit=10), "dataset": "yelp", "metrics": {}},
+        {**learned("crr", 31.0, 0.9, K=2), "dataset": "yelp", "metrics": {}},
+        {**learned("crr", 32.0, 0.9), "dataset": "yelp", "metrics": {}, "protocol": "release"},
+        {**learned("crr", 33.0, 0.9), "dataset": "yelp", "metrics": {}, "embedding": "random"},
+    ]
+    points = frontier_points(*classify_rows(LEARNED + yelp, tmp_path))
+    assert set(points[points.panel != "accuracy"].dataset) == {"yelp"}
+    words = points[points.panel == "private_n_w"]
+    gaussian = words[words.mechanism == "gaussian"]
+    lines = {key: list(own.epsilon_1e6) for key, own in gaussian.groupby("calibration")}
+    assert lines == {"exact": [1.0, 5.0], "published": [2.0]}
+    crr = words[words.mechanism == "crr"]
+    assert list(crr.epsilon) == list(range(1, 20)) and set(crr.value.round(9)) == {0.4}
+    assert set(words.floor) == {0.04}
+    accuracy = points[points.panel == "accuracy"]
+    assert set(accuracy.dataset) == {"sst2"} and set(accuracy.floor) == {0.55}
+    assert list(accuracy[accuracy.mechanism == "crr"].value) == [0.60, 0.68, 0.75]
+    assert list(accuracy[accuracy.mechanism == "none"].value) == [0.80]
 
 
 def test_words_that_changed() -> None:

@@ -1,6 +1,6 @@
 """The report: the paper's tables and figures regenerated from results on disk, its claims, one page.
 
-result.json of every run ─► results ─► tables ─► figures, claims ─► report.md, page
+result.json of every run ─► results ─► tables, downstream ─► figures, claims ─► report.md, page
 """
 
 import base64
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trlap.cache import jsonable, write_json, write_text
-from trlap.report import claims, tables
+from trlap.report import claims, downstream, tables
 from trlap.report.results import load_results
 
 if TYPE_CHECKING:
@@ -36,13 +36,16 @@ def build(places: Sequence[Path], to: Path, published: Path) -> "pd.DataFrame":
 
     drawn = []
     accuracies = tables.load_published(published / "figures.csv")
+    classified = downstream.classified(results, accuracies)
+    points = figures.frontier_points(results, classified)
     three = ("loss", "rouge1", "bertscore")
     for name, figure, caption in (
         (
             "frontier",
-            figures.frontier(results),
-            "The frontier: utility against the exact ε of one word at δ = 10⁻⁶, protocol=paper. Hollow marks at "
-            "∞ have no finite ε.",
+            figures.frontier(points),
+            "The frontier: utility against the exact ε of one word at δ = 10⁻⁶, protocol=paper. Filled marks of "
+            "gaussian, laplace and trlap have the least noise that keeps their promise, hollow ones the "
+            "authors’ noise. What stands at ∞ has no finite ε.",
         ),
         (
             "figure2",
@@ -59,9 +62,16 @@ def build(places: Sequence[Path], to: Path, published: Path) -> "pd.DataFrame":
         ),
         (
             "figure4",
-            figures.accuracy(results, accuracies),
-            "Figure 4: accuracy against ε. The paper’s plotting script sorts every baseline’s four values before "
-            "it draws them; published values are shown as it draws them.",
+            figures.figure4(classified, accuracies),
+            "Figure 4: accuracy, training and test texts private, against the nominal ε and, below, against the "
+            "exact one; bars are 95 % intervals. The paper’s plotting script sorts every baseline’s four values "
+            "before it draws them; published values (wide, faint) are shown as it draws them.",
+        ),
+        (
+            "debias",
+            figures.debias(classified),
+            "Undoing the known noise: accuracy of classifiers trained on private and tested on original words. "
+            "Only the training texts are protected.",
         ),
         (
             "figure5",
@@ -73,13 +83,15 @@ def build(places: Sequence[Path], to: Path, published: Path) -> "pd.DataFrame":
             drawn.append({"name": figures.save(figure, to, name), "caption": caption})
 
     shown = sentences(results)
+    further = [downstream.whole_table(classified), downstream.debias_table(classified)]
+    further = [tables.table4(results), *(table for table in further if table.rows)]
     text = [
         "# Report",
         "",
         claims.markdown(verdicts),
         *(tables.markdown(table, cells, sizes) for table in ("table1", "table2", "table3")),
-        tables.table4(results),
         tables.markdown("table5", cells, sizes),
+        *(table.markdown() for table in further),
         *(f"![{f['caption']}]({f['name']}.svg)\n" for f in drawn),
         _examples_markdown(shown),
     ]
@@ -88,8 +100,10 @@ def build(places: Sequence[Path], to: Path, published: Path) -> "pd.DataFrame":
         to / "tables.tex", "\n".join(tables.latex(table, cells, sizes) for table in tables.TABLES)
     )
     tables.long_csv(cells, to / "tables.csv")
+    downstream.write(classified, to / "downstream.csv")
+    points.to_csv(to / "frontier.csv", index=False, float_format="%.6g", lineterminator="\n")
     write_json(to / "claims.json", claims.as_rows(verdicts))
-    write_text(to / "index.html", _page(results, cells, sizes, verdicts, drawn, shown, to))
+    write_text(to / "index.html", _page(results, cells, sizes, further, verdicts, drawn, shown, to))
     return results
 
 
@@ -144,6 +158,7 @@ def _page(
     results: "pd.DataFrame",
     cells: Sequence[tables.Cell],
     sizes: dict[str, str],
+    further: Sequence[tables.Plain],
     verdicts: Sequence[claims.Verdict],
     drawn: Sequence[dict[str, str]],
     shown: Sequence[dict[str, Any]],
@@ -174,6 +189,7 @@ def _page(
                 for f in drawn
             ],
             tables=[_table(table, cells, sizes) for table in tables.TABLES],
+            further=further,
             examples=shown,
             data=Markup(data),
         )

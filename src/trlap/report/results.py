@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 METRICS = ("loss", "rouge1", "bleu", "n_w", "bertscore", "accuracy")
 PRIVATE = ("rouge1", "bleu", "n_w", "bertscore", "cosine")
+CALIBRATED = ("gaussian", "laplace", "trlap")  # mechanisms that `calibration` says anything of
 # what one cell may differ in from another of the same table
 VARIED = "protocol dataset embedding mechanism epsilon seed".split()
 
@@ -22,8 +23,9 @@ def load_results(*places: str | Path) -> "pd.DataFrame":
 
     Metrics of the rewritten text and of the classifier have their own names, those of the private text
     begin with `private_`. `epsilon_1e6` is the exact ε at δ = 10⁻⁶ for one word, `log10_delta` the exact
-    δ at the nominal ε. `setup` stands for the size of everything: cells of one setup may stand in one
-    table. `result` is the whole of result.json.
+    δ at the nominal ε. `data` stands for the text that was read, `setup` for that and the auto-encoder,
+    `noise` for the mechanism's settings but ε: cells that differ there are not to be compared. `result` is
+    the whole of result.json.
     """
     import pandas as pd
 
@@ -153,7 +155,8 @@ def row(result: dict[str, Any]) -> dict[str, Any]:
         "name": result["name"],
         **{key: result[key] for key in VARIED},
         "epsilon": float(result["epsilon"]),
-        **{key: config[key] for key in ("calibration", "delta", "clip", "projection")},
+        "calibration": config["calibration"] if result["mechanism"] in CALIBRATED else None,
+        **{key: config[key] for key in ("delta", "clip", "projection")},
         **{key: result["metrics"].get(key) for key in METRICS},
         **{f"private_{key}": result["private_metrics"].get(key) for key in PRIVATE},
         "holds": result["guarantee"].get("holds"),
@@ -162,7 +165,9 @@ def row(result: dict[str, Any]) -> dict[str, Any]:
         "epsilon_1e6": _number(exact.get("epsilon_at_delta_1e6")),
         "epoch_seconds": epochs[len(epochs) // 2] if epochs else None,
         "seconds": sum(result["seconds"].values()),
+        "data": data(config),
         "setup": setup(config),
+        "noise": noise(result),
         "size": size(result),
         "command": command(result),
         "result": result,
@@ -181,12 +186,20 @@ def setup(config: dict[str, Any]) -> str:
     return digest([data(config), _known(model) if "rewrite" in config["stages"] else None], 8)
 
 
+def noise(result: dict[str, Any]) -> str:
+    """A digest of all that the noise depends on beside ε and the data."""
+    if result["mechanism"] == "none":
+        return "none"
+    keys = ("protocol", "mechanism", "delta", "clip", "projection", "calibration", "oov")
+    return digest(_known(_pick(result["provenance"]["config"], keys)), 8)
+
+
 def size(result: dict[str, Any]) -> str:
     """The same for a reader."""
     config, sizes = result["provenance"]["config"], result["details"]["sizes"]
     parts = [" / ".join(f"{sizes[split]:,}" for split in ("train", "validation", "test"))]
-    if config["dataset"]["max_words"]:
-        parts.append(f"≤ {config['dataset']['max_words']} words")
+    if words := config["dataset"].get("max_words"):
+        parts.append(f"≤ {words} words")
     if result["metrics"].get("loss") is not None:
         parts.append(f"{config['model']['name']}, {config['model']['epochs']} epochs")
     return ", ".join(parts)

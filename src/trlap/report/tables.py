@@ -80,6 +80,22 @@ class Cell:
         return f"python run.py {' '.join(parts)} mechanism={self.mechanism}{epsilon}"
 
 
+@dataclass
+class Plain:
+    """A table without the paper's layout, all text."""
+
+    title: str
+    heads: list[str]
+    rows: list[list[str]]
+    notes: list[str]
+
+    def markdown(self) -> str:
+        lines = [f"### {self.title}", ""]
+        for row in (self.heads, ["---"] * len(self.heads), *self.rows):
+            lines.append(f"| {' | '.join(row)} |")
+        return "\n".join([*lines, "", *(f"- {note}" for note in self.notes), ""])
+
+
 def load_published(path: Path) -> list[dict[str, Any]]:
     """Rows of the published numbers: table or figure, dataset, embedding, mechanism, epsilon, metric, value."""
     with path.open(encoding="utf-8") as file:
@@ -174,7 +190,7 @@ def blocks(table: str, cells: Sequence[Cell], sizes: dict[str, str]) -> Iterator
             for protocol in PROTOCOLS:
                 texts = [_power(c.log10_delta[protocol]) for c in any_metric]
                 rows.append((f"exact δ at ε, {protocol}", texts, set()))
-                texts = [_epsilon(c.epsilon_1e6[protocol]) for c in any_metric]
+                texts = [show_epsilon(c.epsilon_1e6[protocol]) for c in any_metric]
                 rows.append((f"exact ε at δ = 10⁻⁶, {protocol}", texts, set()))
             names = [n for c in any_metric for p in PROTOCOLS for n in c.ours[p].names]
             yield Block(dataset, columns, rows, sizes.get(names[0]) if names else None)
@@ -233,7 +249,7 @@ def _power(log10: float | None) -> str:
     return f"{10**log10:.3f}" if log10 > -3 else f"1e{log10:.0f}"
 
 
-def _epsilon(value: float | None) -> str:
+def show_epsilon(value: float | None) -> str:
     if value is None or value != value:
         return "–"
     return "∞" if value == INF else f"{value:.3g}"
@@ -386,19 +402,16 @@ SLIPS = (
 )
 
 
-def table4(results: "pd.DataFrame") -> str:
+def table4(results: "pd.DataFrame") -> Plain:
     """Dataset sizes as printed, and those of the corpora that were run."""
-    lines = [
-        "### Table 4: the data",
-        "",
-        "| dataset | printed: tokens, train, test | ours: tokens a test sentence, train + validation, test |",
-        "|---|---|---|",
-    ]
+    rows = []
     for name, (length, train, test) in TABLE4.items():
         printed = f"{length}, {'/'.join(map(str, train))}, {'/'.join(map(str, test))}"
-        lines.append(f"| {name} | {printed} | {_measured(results, name)} |")
-    lines.append(f"| sst2_sentence | – | {_measured(results, 'sst2_sentence')} |")
-    return "\n".join([*lines, "", *(f"- {slip}" for slip in SLIPS), ""])
+        rows.append([name, printed, _measured(results, name)])
+    rows.append(["sst2_sentence", "–", _measured(results, "sst2_sentence")])
+    heads = ["dataset", "printed: tokens, train, test"]
+    heads.append("ours: tokens a test sentence, train + validation, test")
+    return Plain("Table 4: the data", heads, rows, list(SLIPS))
 
 
 def _measured(results: "pd.DataFrame", dataset: str) -> str:
