@@ -63,6 +63,7 @@ plt.rcParams |= {
 
 def save(figure: Figure, to: Path, name: str) -> str:
     figure.savefig(to / f"{name}.svg", metadata={"Date": None})
+    figure.set_layout_engine("none")  # found once: it takes half the time of drawing
     figure.savefig(to / f"{name}.png", dpi=160)
     plt.close(figure)
     return name

@@ -5,6 +5,7 @@ of these tables (Markdown, LaTeX, CSV, the curves, the claims) is read from the 
 """
 
 import csv
+import re
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -301,8 +302,8 @@ def latex(table: str, cells: Sequence[Cell], sizes: dict[str, str]) -> str:
     title, _, _, _ = TABLES[table]
     lines = [
         r"\begin{table*}[t]",
+        rf"\setcounter{{table}}{{{int(table[-1]) - 1}}}% the paper's number",
         rf"\caption{{{_tex(title)}: published numbers and ours.}}",
-        r"\resizebox{\textwidth}{!}{%",
     ]
     for block in blocks(table, cells, sizes):
         span = (len(block.columns) - 1) // len(MECHANISMS)
@@ -313,6 +314,7 @@ def latex(table: str, cells: Sequence[Cell], sizes: dict[str, str]) -> str:
             rf"\cmidrule(lr){{{3 + i * span}-{2 + (i + 1) * span}}}" for i in range(len(MECHANISMS))
         )
         lines += [
+            r"\resizebox{\textwidth}{!}{%",
             rf"\begin{{tabular}}{{l{'r' * len(block.columns)}}}",
             r"\toprule",
             rf"{_tex(block.dataset.capitalize())} & Original & {groups} \\ {ranges}",
@@ -326,9 +328,8 @@ def latex(table: str, cells: Sequence[Cell], sizes: dict[str, str]) -> str:
                 rf"\textbf{{{_tex(t)}}}" if i in bold else _tex(t) for i, t in enumerate(texts)
             ]
             lines.append(rf"{_tex(label)} & {' & '.join(marked)} \\")
-        lines += [r"\bottomrule", r"\end{tabular}", "", r"\medskip"]
-    lines[-2:] = ["}", r"\end{table*}", ""]
-    return "\n".join(lines)
+        lines += [r"\bottomrule", r"\end{tabular}}\par\medskip"]
+    return "\n".join([*lines, r"\end{table*}", ""])
 
 
 def head(mechanism: str, epsilon: float) -> str:
@@ -344,6 +345,7 @@ TEX = {
     "δ": r"$\delta$",
     "±": r"$\pm$",
     "∞": r"$\infty$",
+    "<": "$<$",
     "≥": r"$\geq$",
     "≤": r"$\leq$",
     "–": "--",
@@ -352,6 +354,8 @@ TEX = {
 
 
 def _tex(text: str) -> str:
+    text = re.sub(r"^1e(-?\d+)$", r"$10^{\1}$", text)
+    text = re.sub(r"^-(?=\d)", "$-$", text)
     for mark, code in TEX.items():
         text = text.replace(mark, code)
     return text
