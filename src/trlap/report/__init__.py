@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from trlap.cache import jsonable, write_json, write_text
 from trlap.report import claims, downstream, tables
-from trlap.report.results import load_results
+from trlap.report.results import load_results, short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +45,7 @@ def build(places: Sequence[Path], to: Path, published: Path) -> "pd.DataFrame":
             figures.frontier(points),
             "The frontier: utility against the exact ε of one word at δ = 10⁻⁶, protocol=paper. Filled marks of "
             "gaussian, laplace and trlap have the least noise that keeps their promise, hollow ones the "
-            "authors’ noise. What stands at ∞ has no finite ε.",
+            "authors’ noise. What stands at ∞ has no finite ε, what stands at 0 says nothing about the word.",
         ),
         (
             "figure2",
@@ -111,25 +111,28 @@ def sentences(results: "pd.DataFrame", budget: float = 0.1) -> list[dict[str, An
     """Figures 1 and 6: one sentence under each mechanism, at the ε nearest to the paper's."""
     if results.empty:
         return []
-    groups: dict[tuple[str, str, str], list[Any]] = {}
+    groups: dict[tuple[str, str, str, str], list[Any]] = {}
     for row in results.itertuples():
         examples = row.result["details"]["examples"]
         if examples:
-            groups.setdefault((row.dataset, row.protocol, examples[0]["original"]), []).append(row)
+            key = (row.dataset, row.embedding, row.protocol, examples[0]["original"])
+            groups.setdefault(key, []).append(row)
     found = []
-    for (dataset, protocol, original), rows in groups.items():
+    for (dataset, embedding, protocol, original), rows in groups.items():
         lines, used = [], set()
-        for row in sorted(rows, key=lambda r: (r.mechanism, abs(r.epsilon - budget))):
+        rows.sort(key=lambda r: (r.mechanism != "none", r.mechanism, abs(r.epsilon - budget)))
+        for row in rows:
             if row.mechanism in used:
                 continue
             used.add(row.mechanism)
             for kind in ("private", "rewritten"):
                 text = row.result["details"]["examples"][0].get(kind)
                 if text is not None:
-                    label = row.mechanism + ("" if kind == "private" else ", rewritten")
+                    at = "" if row.mechanism == "none" else f", ε = {row.epsilon:g}"
+                    label = row.mechanism + at + ("" if kind == "private" else ", rewritten")
                     lines.append({"label": label, "words": changes(original, text)})
         if len(used) > 1:
-            title = f"{dataset}, protocol {protocol}, ε nearest to {budget:g}"
+            title = f"{dataset}, {embedding}, protocol {protocol}"
             found.append({"title": title, "original": original, "lines": lines})
     return sorted(found, key=lambda e: -len(e["lines"]))[:4]
 
@@ -172,7 +175,8 @@ def _page(
         result = row["result"]
         entry = {key: None if row[key] != row[key] else row[key] for key in SHOWN}
         entry |= {"examples": result["details"]["examples"], "guarantee": result["guarantee"]}
-        entry |= {"config": result["provenance"]["config"]}
+        entry |= {"config": short(result)["provenance"]["config"], "reads": _reads(result)}
+        entry |= {"train": result["details"]["sizes"]["train"]}
         folder = to.parent / row["name"]
         rows.append(entry | {"folder": f"../{row['name']}/" if folder.is_dir() else None})
     data = json.dumps(jsonable(rows), ensure_ascii=False).replace("</", "<\\/")
@@ -196,25 +200,42 @@ def _page(
     )
 
 
+def _reads(result: dict[str, Any]) -> str | None:
+    """What the classifier was trained and tested on, if there was one."""
+    found = (result["details"].get("classify") or {}).get("inputs")
+    if result["metrics"].get("accuracy") is None or not found:
+        return None
+    undone = "" if found["debias"] == "none" else f", {found['debias']}"
+    return f"{found['train_on']} → {found['test_on']}{undone}"
+
+
 def _table(table: str, cells: Sequence[tables.Cell], sizes: dict[str, str]) -> dict[str, Any]:
+    found = []
+    for block in tables.blocks(table, cells, sizes):
+        rows = [
+            {
+                "label": label.replace("`", ""),
+                "kind": "published" if "published" in label else "quiet" * ("difference" in label),
+                "cells": [{"text": t, "bold": i in bold} for i, t in enumerate(texts)],
+            }
+            for label, texts, bold in block.rows
+            if set(texts) - {"missing", "–"}
+        ]
+        found.append(
+            {
+                "dataset": block.dataset,
+                "size": block.size,
+                "groups": list(tables.MECHANISMS.values()),
+                "span": (len(block.columns) - 1) // len(tables.MECHANISMS),
+                "epsilons": [f"{epsilon:g}" for _, epsilon in block.columns[1:]],
+                "rows": rows,
+            }
+        )
     return {
         "number": table[-1],
         "title": tables.TABLES[table][0],
         "note": tables.NOTES[table],
         "missing": tables.missing(table, cells),
-        "blocks": [
-            {
-                "dataset": block.dataset,
-                "size": block.size,
-                "heads": [tables.head(*column) for column in block.columns],
-                "rows": [
-                    {
-                        "label": label.replace("`", ""),
-                        "cells": [{"text": t, "bold": i in bold} for i, t in enumerate(texts)],
-                    }
-                    for label, texts, bold in block.rows
-                ],
-            }
-            for block in tables.blocks(table, cells, sizes)
-        ],
+        "blocks": found,
+        "run": any(block["size"] for block in found),
     }

@@ -247,7 +247,7 @@ def frontier_points(results: "pd.DataFrame", classified: "pd.DataFrame") -> "pd.
 def frontier(points: "pd.DataFrame") -> Figure | None:
     """Utility against the exact ε at δ = 10⁻⁶ of one word, all mechanisms on one axis.
 
-    What has no finite ε stands right of the axis's break.
+    What gives no finite ε stands at the right end, what gives nothing away at the left.
     """
     panels = [metric for metric in FRONTIER if (points.panel == metric).any()]
     if not panels:
@@ -283,31 +283,34 @@ def _lines(
     hollow: str | None = None,
 ) -> set[str]:
     """A line for each mechanism and calibration, with intervals if the rows have them; marks of the
-    calibration `hollow` are. Points at ε = ∞ stand on a line of their own at the right.
+    calibration `hollow` are. Points at ε = 0 and ε = ∞ stand on lines of their own at the ends.
     """
-    rows = rows[rows[x] > 0].fillna({"calibration": "none"})
-    finite = rows[rows[x] < math.inf][x]
+    rows = rows.fillna({"calibration": "none"})
+    finite = rows[(rows[x] > 0) & (rows[x] < math.inf)][x]
     low, high = min(finite, default=0.1), max(finite, default=10.0)
-    edge = high * max(high / low, 10) ** 0.12
+    gap = max(high / low, 10) ** 0.12
+    ends = {0.0: low / gap, math.inf: high * gap}
     for (mechanism, calibration), line in rows.groupby(["mechanism", "calibration"], sort=False):
         colour, marker, own_dash = STYLES[mechanism]
         if "noise" in line:
             line = downstream.commonest(line, ["noise"])
         names = [name for name in (y, "low", "high") if name in line]
-        means = line.groupby(x)[names].mean()
+        means = line.assign(at=line[x]).groupby("epsilon")[["at", *names]].mean()  # over seeds
+        means = means.sort_values("at")
         look: dict[str, Any] = {"color": colour, "marker": marker, "ms": 5, "lw": 1.4}
         look["mfc"] = "white" if calibration == hollow else colour
-        inside, outside = means[means.index < math.inf], means[means.index == math.inf]
-        axes.plot(inside.index, inside[y], ls=dash or own_dash, **look)
-        axes.plot([edge] * len(outside), outside[y], **look | {"ls": "", "ms": 6})
+        inside, outside = means[~means["at"].isin(ends)], means[means["at"].isin(ends)]
+        axes.plot(inside["at"], inside[y], ls=dash or own_dash, **look)
+        axes.plot(outside["at"].map(ends), outside[y], **look | {"ls": "", "ms": 6})
         if "low" in line:
-            places = [min(place, edge) for place in means.index]
+            places = means["at"].replace(ends)
             axes.vlines(places, means.low, means.high, color=colour, lw=0.8, alpha=0.6)
     axes.set_xscale("log")
-    if (rows[x] == math.inf).any():
-        axes.axvline(edge, color="black", lw=0.6, alpha=0.4)
-        above = ("data", "axes fraction")
-        axes.annotate("∞", (edge, 1.0), xycoords=above, ha="center", va="bottom")
+    for end, name in ((0.0, "0"), (math.inf, "∞")):
+        if (rows[x] == end).any():
+            axes.axvline(ends[end], color="black", lw=0.6, alpha=0.4)
+            above = ("data", "axes fraction")
+            axes.annotate(name, (ends[end], 1.0), xycoords=above, ha="center", va="bottom")
     return set(rows.mechanism)
 
 

@@ -339,6 +339,7 @@ def head(mechanism: str, epsilon: float) -> str:
 TEX = {
     "%": r"\%",
     "_": r"\_",
+    r"N\_w": "$N_w$",
     "&": r"\&",
     "`": "",
     "ε": r"$\epsilon$",
