@@ -136,6 +136,7 @@ LEARNED = [
     learned("gaussian", 1.0, 0.61, calibration="exact", exact=1.0),
     learned("gaussian", 10.0, 0.66, calibration="exact", exact=10.0),
     learned("crr", 7.0, 0.99, K=3),
+    learned("trlap", 0.5, 0.60, test_on="original"),
     learned("trlap", 1.0, 0.82, limit=None, seeds=5),
     learned("none", math.inf, 0.83, limit=None, seeds=5),
     learned("crr", 5.0, 0.70, **ORIGINAL),
@@ -154,6 +155,14 @@ def write(results: list[dict[str, Any]], to: Path) -> Path:
     return to
 
 
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of all made-up runs, beside them."""
+    outputs = write(PATTERN + LEARNED, tmp_path_factory.mktemp("runs") / "outputs")
+    build([outputs], outputs / "report", PUBLISHED)
+    return outputs / "report"
+
+
 def classify_rows(results: list[dict[str, Any]], to: Path) -> Any:
     frame = load_results(write(results, to))
     return frame, classified(frame, load_published(PUBLISHED / "figures.csv"))
@@ -167,6 +176,7 @@ def verdicts(results: list[dict[str, Any]], to: Path) -> dict[tuple[str, str], s
 WITHIN = "TrLap stays within one point of the non-private model at every ε"
 COLLAPSE = "Gaussian and Laplacian noise destroy the text for ε < 1"
 PRIVATE = "TrLap is (ε, δ)-differentially private for δ = 4⁻ᵈ (Theorem 1)"
+STABLE = "Downstream accuracy with TrLap is stable down to ε = 0.01"
 VARIANCE = "TrLap has lower variance than Gaussian and Laplacian noise (Theorem 2)"
 
 
@@ -183,20 +193,14 @@ def test_results_become_rows_and_collected_rows_the_same_results(tmp_path: Path)
     assert len(load_results(outputs, tmp_path / "rows")) == 6  # each cell once
 
 
-def test_the_report_of_collected_rows_is_that_of_the_runs(tmp_path: Path) -> None:
-    outputs = write(PATTERN + LEARNED, tmp_path / "outputs")
-    collect(read([outputs]), tmp_path / "rows" / "study.jsonl")
-    build([outputs], tmp_path / "a", PUBLISHED)
-    build([tmp_path / "rows"], tmp_path / "b", PUBLISHED)
-    names = sorted(path.name for path in (tmp_path / "a").iterdir())
-    assert names == sorted(path.name for path in (tmp_path / "b").iterdir())
+def test_the_report_of_collected_rows_is_that_of_the_runs(report: Path, tmp_path: Path) -> None:
+    collect(read([report.parent]), tmp_path / "rows" / "study.jsonl")
+    build([tmp_path / "rows"], tmp_path / "again", PUBLISHED)
+    names = sorted(path.name for path in report.iterdir())
+    assert names == sorted(path.name for path in (tmp_path / "again").iterdir())
     for name in names:
-        if (
-            name != "index.html"
-        ):  # has the settings of a run, whole or short, and a link to its folder
-            assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), (
-                name
-            )
+        if name != "index.html":  # links to the folders of runs
+            assert (report / name).read_bytes() == (tmp_path / "again" / name).read_bytes(), name
 
 
 def test_collected_rows_name_no_place_of_a_machine(tmp_path: Path) -> None:
@@ -273,39 +277,26 @@ def test_claims_are_computed(tmp_path: Path) -> None:
     assert verdicts(changed, tmp_path / "b")[WITHIN, "release"] == "refuted"
 
 
-def test_a_changed_number_changes_table_figure_and_claim(tmp_path: Path) -> None:
-    before, after = tmp_path / "before", tmp_path / "after"
-    build([write(PATTERN, tmp_path / "a")], before, PUBLISHED)
-    changed = [*PATTERN[:1], result("trlap", 0.05, 60.0), *PATTERN[2:]]
-    build([write(changed, tmp_path / "b")], after, PUBLISHED)
-    for name in (
-        "tables.csv",
-        "tables.tex",
-        "report.md",
-        "figure2.svg",
-        "claims.json",
-        "index.html",
-    ):
-        assert (before / name).read_bytes() != (after / name).read_bytes(), name
-    assert "| **67.50** |" in (before / "report.md").read_text()
-    assert "missing" in (before / "report.md").read_text()
-
-
-STABLE = "Downstream accuracy with TrLap is stable down to ε = 0.01"
-
-
-def test_a_changed_accuracy_changes_figure_4_the_frontier_and_the_claim(tmp_path: Path) -> None:
-    before, after = tmp_path / "before", tmp_path / "after"
-    build([write(LEARNED, tmp_path / "a")], before, PUBLISHED)
+def test_a_changed_number_changes_table_figure_and_claim(report: Path, tmp_path: Path) -> None:
     stable = [learned("trlap", e, 0.795, exact="inf") for e in (0.01, 0.1, 1.0)]
-    build([write([*LEARNED[:1], *stable, *LEARNED[4:]], tmp_path / "b")], after, PUBLISHED)
-    for name in ("downstream.csv", "figure4.svg", "frontier.csv", "frontier.svg", "claims.json"):
-        assert (before / name).read_bytes() != (after / name).read_bytes(), name
-    found = [
+    changed = [PATTERN[0], result("trlap", 0.05, 60.0), *PATTERN[2:]]
+    changed += [LEARNED[0], *stable, *LEARNED[4:]]
+    after = tmp_path / "after"
+    build([write(changed, tmp_path / "runs")], after, PUBLISHED)
+    for name in (
+        *("tables.csv", "tables.tex", "report.md", "figure2.svg", "claims.json", "index.html"),
+        *("downstream.csv", "figure4.svg", "frontier.csv", "frontier.svg"),
+    ):
+        assert (report / name).read_bytes() != (after / name).read_bytes(), name
+    assert (report / "debias.svg").read_bytes() == (after / "debias.svg").read_bytes()
+    assert "| **67.50** |" in (report / "report.md").read_text()
+    assert "missing" in (report / "report.md").read_text()
+    verdicts = [
         {(v["claim"], v["protocol"]): v["verdict"] for v in json.loads(path.read_text())}
-        for path in (before / "claims.json", after / "claims.json")
+        for path in (report / "claims.json", after / "claims.json")
     ]
-    assert [verdict[STABLE, "paper"] for verdict in found] == ["refuted", "confirmed"]
+    assert [found[WITHIN, "release"] for found in verdicts] == ["confirmed", "refuted"]
+    assert [found[STABLE, "paper"] for found in verdicts] == ["refuted", "confirmed"]
 
 
 def test_figure_4_has_one_sample_of_the_data_and_the_authors_noise(tmp_path: Path) -> None:
@@ -401,9 +392,8 @@ def test_with_nothing_to_show_it_says_what_to_run(tmp_path: Path) -> None:
     assert "python run.py -m experiment=high_privacy" in done.stderr
 
 
-def test_latex_compiles_or_at_least_balances(tmp_path: Path) -> None:
-    build([write(PATTERN, tmp_path / "runs")], tmp_path / "report", PUBLISHED)
-    body = (tmp_path / "report" / "tables.tex").read_text()
+def test_latex_compiles_or_at_least_balances(report: Path, tmp_path: Path) -> None:
+    body = (report / "tables.tex").read_text()
     assert body.count(r"\begin{") == body.count(r"\end{")
     assert body.count("{") == body.count("}")
     widths = {line.count(" & ") for line in body.splitlines() if line.startswith(("Loss", "N"))}
@@ -433,25 +423,25 @@ def browser() -> Iterator[Any]:
         found.close()
 
 
-def test_the_page_in_a_browser(browser: Any, tmp_path: Path) -> None:
-    outputs = write(PATTERN, tmp_path / "outputs")
-    build([outputs], outputs / "report", PUBLISHED)
+def test_the_page_in_a_browser(browser: Any, report: Path) -> None:
     page = browser.new_page(viewport={"width": 390, "height": 800}, color_scheme="dark")
     problems: list[str] = []
     page.on("console", lambda message: problems.append(message.text))
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("request", lambda r: r.url.startswith(("file:", "data:")) or problems.append(r.url))
-    page.goto((outputs / "report" / "index.html").as_uri())
-    rows = page.locator("#cells tbody tr")
-    assert rows.count() == 6
-    page.locator("#filter-protocol").select_option("paper")
-    assert rows.count() == 2
-    assert page.locator("#count").inner_text() == "2 of 6 runs"
+    page.goto((report / "index.html").as_uri())
+    rows, every = page.locator("#cells tbody tr"), len(PATTERN + LEARNED)
+    assert rows.count() == every
+    page.locator("#filter-protocol").select_option("release")
+    assert rows.count() == 4
+    assert page.locator("#count").inner_text() == f"4 of {every} runs"
+    assert page.locator("#cells th[data-key=accuracy]").is_hidden()  # none of them has one
     page.locator("#filter-protocol").select_option("")
+    assert page.locator("#cells th[data-key=accuracy]").is_visible()
     page.locator("#find").fill("mechanism=laplace")
     assert rows.count() == 1
     page.locator("#find").fill("")
-    assert page.locator("#cells th[data-key=accuracy]").is_hidden()  # nobody has one
+    page.locator("#filter-dataset").select_option("yelp")
     header = page.locator("#cells th[data-key=rouge1]")
     header.locator("button").focus()
     page.keyboard.press("Enter")  # by the keyboard alone
@@ -460,7 +450,8 @@ def test_the_page_in_a_browser(browser: Any, tmp_path: Path) -> None:
     assert column == ["20.0", "24.0", "30.0", "67.5", "68.0", "68.0"]
     page.keyboard.press("Enter")
     assert header.get_attribute("aria-sort") == "descending"
-    rows.nth(5).locator("button").click()
+    rows.nth(5).locator("button").focus()
+    page.keyboard.press("Enter")
     box = page.locator("#box")
     assert "python run.py mechanism=trlap epsilon=0.05" in box.inner_text()
     assert box.locator("mark").all_inner_texts()[0] == "fork"
