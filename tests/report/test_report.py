@@ -291,6 +291,7 @@ def test_a_changed_number_changes_table_figure_and_claim(report: Path, tmp_path:
     assert (report / "debias.svg").read_bytes() == (after / "debias.svg").read_bytes()
     assert "| **67.50** |" in (report / "report.md").read_text()
     assert "missing" in (report / "report.md").read_text()
+    assert r"\</b>" in (report / "report.md").read_text()  # a word, not a tag
     verdicts = [
         {(v["claim"], v["protocol"]): v["verdict"] for v in json.loads(path.read_text())}
         for path in (report / "claims.json", after / "claims.json")

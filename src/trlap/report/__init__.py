@@ -154,7 +154,7 @@ def _examples_markdown(shown: Sequence[dict[str, Any]]) -> str:
             words = [f"**{w['text']}**" if w["changed"] else w["text"] for w in line["words"]]
             lines.append(f"- {line['label']}: {' '.join(words)}")
         lines.append("")
-    return "\n".join(lines)
+    return "\n".join(lines).replace("<", "\\<")  # <unk> is a word, not a tag
 
 
 def _page(

@@ -174,7 +174,8 @@ def debias_table(rows: "pd.DataFrame") -> Plain:
                 own = own[(own.mechanism == mechanism) & (own.epsilon == epsilon)]
                 texts.append(_accuracy(next(own.itertuples())) if len(own) else "–")
             names = [panel.dataset, panel.embedding, mechanism, show_epsilon(epsilon)]
-            lines.append([*names, *texts, f"{panel.any_row.majority:.3f}"])
+            if set(texts) != {"–"}:
+                lines.append([*names, *texts, f"{panel.any_row.majority:.3f}"])
     return Plain(
         "Undoing the known noise: trained on private words, tested on original ones",
         ["dataset", "vectors", "mechanism", "ε", "plain", "unbiased", "posterior", "majority"],

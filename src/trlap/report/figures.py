@@ -138,7 +138,7 @@ def figure4(rows: "pd.DataFrame", published: Sequence[dict[str, Any]]) -> Figure
     used: set[str] = set()
     for (upper, lower), ((dataset, embedding), own) in zip(grid.T, panels.items(), strict=True):
         named = downstream.NAMED.get(embedding, embedding)
-        for mechanism in set(own.mechanism) - {"none"}:
+        for mechanism in sorted(set(own.mechanism) - {"none"}):
             points = [
                 (p["epsilon"], p["value"])
                 for p in published
