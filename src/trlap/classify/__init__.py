@@ -92,7 +92,8 @@ def classify(
             )
     tables = dict.fromkeys(sides.values(), Table.plain(vectors))
     if inputs.debias != "none":
-        tables["private"] = decode(mechanism, vectors, inputs.debias)
+        private, plain = decode(mechanism, vectors, inputs.debias)
+        tables = {side: private if side == "private" else plain for side in tables}
         texts = [row[inputs.train_on] for row in rows["train"]]
         tables = standardised(tables, vectors, tables[inputs.train_on], texts, vocabulary)
     forms: dict[str, Any] = {"average": Means, "bilstm": Tokens}
