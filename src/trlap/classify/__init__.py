@@ -51,6 +51,7 @@ class Classified:
     classes: list[str]
     majority: float  # accuracy of always naming the commonest class of the training split
     runs: list[dict[str, Any]]
+    history: list[dict[str, Any]]  # of the first seed: epoch, losses, validation accuracy
     inputs: dict[str, str]  # train_on, test_on, debias
     protects: str
 
@@ -92,7 +93,8 @@ def classify(
             )
     tables = dict.fromkeys(sides.values(), Table.plain(vectors))
     if inputs.debias != "none":
-        tables["private"] = decode(mechanism, vectors, inputs.debias)
+        private, plain = decode(mechanism, vectors, inputs.debias)
+        tables = {side: private if side == "private" else plain for side in tables}
         texts = [row[inputs.train_on] for row in rows["train"]]
         tables = standardised(tables, vectors, tables[inputs.train_on], texts, vocabulary)
     forms: dict[str, Any] = {"average": Means, "bilstm": Tokens}
@@ -114,6 +116,7 @@ def classify(
     train, validation, test = map(part, SPLITS)
     truth = test.labels.cpu().numpy()
     runs, right = [], []
+    history: list[dict[str, Any]] = []
     confusion = np.zeros((len(label_names), len(label_names)), np.int64)
     with progress("classifying", "sentences") as show:
         for number, seed in enumerate(cfg.seeds):
@@ -121,12 +124,14 @@ def classify(
                 seed_torch(seed, "classify/weights", 0)
                 trained = model().to(device)
                 run = fit(trained, train, validation, cfg, seed, _seen(show, number, cfg, train))
+                history = history or run["history"]
             found = scores(trained, test.read).argmax(1).cpu().numpy()
             table = np.zeros_like(confusion)
             np.add.at(table, (truth, found), 1)
             right.append(found == truth)
             accuracy = float(right[-1].mean())
-            runs.append(run | {"accuracy": accuracy, "macro_f1": macro_f1(table)})
+            run |= {"accuracy": accuracy, "macro_f1": macro_f1(table)}
+            runs.append({key: value for key, value in run.items() if key != "history"})
             confusion += table
     accuracies = [run["accuracy"] for run in runs]
     return Classified(
@@ -138,6 +143,7 @@ def classify(
         classes=list(label_names),
         majority=float((truth == counts.argmax()).mean()),
         runs=runs,
+        history=history,
         inputs={key: getattr(inputs, key) for key in ("train_on", "test_on", "debias")},
         protects=protects(inputs.train_on, inputs.test_on, mechanism.name != "none"),
     )
@@ -175,7 +181,9 @@ def fit(
     optimizer = torch.optim.Adam(model.parameters(), lr=cfg.lr, fused=fused)
     best: tuple[float, float] = (-1.0, -math.inf)
     chosen, weights, seen = 0, {}, 0
+    history = []
     for epoch in range(1, cfg.epochs + 1):
+        total = torch.zeros((), device=train.labels.device)
         model.train()
         for number, batch in enumerate(train.read.order(cfg.batch, [seed, epoch])):
             rows = torch.from_numpy(batch).to(train.labels.device)
@@ -189,11 +197,20 @@ def fit(
             optimizer.zero_grad(set_to_none=False)
             loss.backward()
             optimizer.step()
+            total += loss.detach() * len(rows)
             seen += len(rows)
             show(seen / (cfg.epochs * train.read.size), seen)
         found = scores(model, validation.read)
         right = (found.argmax(1) == validation.labels).double().mean().item()
         value = (right, -cross_entropy(found, validation.labels).item())
+        history.append(
+            {
+                "epoch": epoch,
+                "train_loss": total.item() / train.read.size,
+                "validation_loss": -value[1],
+                "validation_accuracy": right,
+            }
+        )
         if value > best:
             best, chosen = value, epoch
             weights = {name: weight.clone() for name, weight in model.state_dict().items()}
@@ -206,6 +223,7 @@ def fit(
         "epochs": epoch,
         "validation_accuracy": best[0],
         "validation_loss": -best[1],
+        "history": history,
     }
 
 

@@ -37,21 +37,24 @@ Vectors = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Table:
-    """What a classifier reads of a word: its vector, and how likely it is the word that was there."""
+    """What a classifier reads of a word: its vector, the word whose learned displacement it shares, and
+    how likely the word that was there shares it too.
+    """
 
     vectors: Vectors
+    shares: NDArray[np.int64]
     trust: NDArray[np.float32]
 
     @classmethod
     def plain(cls, vectors: Vectors) -> "Table":
-        return cls(vectors, np.ones(len(vectors), np.float32))
+        return cls(vectors, np.arange(len(vectors)), np.ones(len(vectors), np.float32))
 
 
-def decode(mechanism: Base, vectors: Vectors, how: str) -> Table:
-    """The table for private words. Words that are no output, and so never come, stay as they are."""
+def decode(mechanism: Base, vectors: Vectors, how: str) -> tuple[Table, Table]:
+    """The tables for private and for original words. Private words that never come stay as they are."""
     table = Table.plain(vectors)
     if mechanism.name == "none":
-        return table
+        return table, table
     if not isinstance(mechanism, Response):
         raise TrlapError(
             f"classify.debias={how}: the channel of mechanism={mechanism.name} is not known in closed "
@@ -60,8 +63,9 @@ def decode(mechanism: Base, vectors: Vectors, how: str) -> Table:
     decoder = {"unbiased": unbiased, "posterior": posterior}[how]
     outputs, decoded = mechanism.outputs.numpy(), vectors.copy()
     decoded[outputs] = decoder(mechanism, vectors)[outputs]
-    table.trust[outputs] = trust(mechanism)[outputs]
-    return Table(decoded, table.trust)
+    sharing, likely = shares(mechanism), table.trust.copy()
+    likely[outputs] = trust(mechanism)[outputs]
+    return Table(decoded, sharing, likely), Table(vectors, sharing, table.trust)
 
 
 def unbiased(mechanism: Response, vectors: Vectors) -> NDArray[np.float64]:
@@ -86,11 +90,26 @@ def posterior(mechanism: Response, vectors: Vectors) -> NDArray[np.float64]:
     return mean + share * np.where(masses[:, None] > 0, own - mean, 0)
 
 
+def shares(mechanism: Response) -> NDArray[np.int64]:
+    """Words that answer alike cannot be told apart, so they learn one displacement: that of the answer
+    c(w). Under srr every word has its own.
+    """
+    if mechanism.neighbours.shape[1] > 1:
+        return np.arange(len(mechanism.space))
+    return mechanism.neighbours[:, 0].numpy().astype(np.int64)
+
+
 def trust(mechanism: Response) -> NDArray[np.float64]:
-    """P(w = y | y) under the prior, p_y e^ε / (1 + (e^ε − 1) s(y)) where y ∈ f_y, as it is for all three."""
-    _, masses = _sums(mechanism, np.zeros((len(mechanism.space), 1), np.float32))
+    """P(w shares y's displacement | y) = e^ε Σ_{w shares y's} p_w / (1 + (e^ε − 1) s(y)), as y ∈ f_w for all
+    of them, under all three.
+    """
+    prior = mechanism.space.prior
+    _, masses = _sums(mechanism, np.zeros((len(prior), 1), np.float32))
     log_ratio = np.logaddexp(0, _log_gain(mechanism) + _log(masses))
-    return mechanism.space.prior * np.exp(mechanism.epsilon - log_ratio)
+    own = np.zeros_like(prior)
+    np.add.at(own, shares(mechanism), prior)
+    likely: NDArray[np.float64] = own * np.exp(mechanism.epsilon - log_ratio)
+    return likely
 
 
 def answered(mechanism: Response, vectors: Vectors) -> NDArray[np.float64]:

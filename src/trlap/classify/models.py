@@ -4,10 +4,11 @@
     bilstm       softmax(W dropout(maximum over the outputs of a BiLSTM))
     transformer  a sequence-classification model of transformers, fine-tuned
 
-A word's vector is T_w + g_w R_w. T is what the classifier is given and stays; R is learned and starts at
+A word's vector is T_w + g_w R_s(w). T is what the classifier is given and stays; R is learned and starts at
 zero, which is the same as learning from T on. So train and test may have tables T of their own, as
-classify.debias needs, and the mean of a sentence's T_w is computed once. g_w is 1, or for a private word
-under classify.debias the probability that it is the word that was there.
+classify.debias needs, and the mean of a sentence's T_w is computed once. s(w) is w and g_w is 1; under
+classify.debias words that the channel cannot tell apart share a row of R, and g_w of a private word is
+the probability that the word that was there shares it too (trlap.classify.debias).
 """
 
 from collections.abc import Sequence
@@ -40,6 +41,7 @@ class Means:
         self.starts = torch.from_numpy(offsets[:-1]).to(device)
         self.lengths = torch.from_numpy(np.diff(offsets)).to(device)
         self.size = len(texts)
+        self.shares = torch.from_numpy(table.shares).to(device)
         self.trust = torch.from_numpy(table.trust).to(device)
         vectors = torch.from_numpy(table.vectors).to(device)
         parts = [
@@ -57,10 +59,11 @@ class Means:
         return self.ids[shift + torch.arange(len(shift), device=shift.device)], offsets, lengths
 
     def displaced(self, displacement: Tensor, rows: Tensor) -> Tensor:
-        """The mean over each sentence of T_w + g_w R_w; of an empty one, zero."""
+        """The mean over each sentence of T_w + g_w R_s(w); of an empty one, zero."""
         words, offsets, lengths = self.words(rows)
-        shares = self.trust[words] / lengths.repeat_interleave(lengths)
-        moved: Tensor = SummedRows.apply(displacement, words, offsets, lengths, shares)
+        weights = self.trust[words] / lengths.repeat_interleave(lengths)
+        sharing = self.shares[words]
+        moved: Tensor = SummedRows.apply(displacement, sharing, offsets, lengths, weights)
         return self.fixed[rows] + moved
 
     def order(self, batch: int, key: Sequence[int]) -> Batches:
@@ -115,7 +118,8 @@ class Tokens:
         self.size = len(texts)
         # with one row more, for the boundary
         self.vectors = torch.from_numpy(np.pad(table.vectors, ((0, 1), (0, 0)))).to(device)
-        self.trust = torch.from_numpy(np.pad(table.trust, (0, 1), constant_values=1)).to(device)
+        self.shares = torch.from_numpy(np.append(table.shares, len(table.shares))).to(device)
+        self.trust = torch.from_numpy(np.append(table.trust, np.float32(1))).to(device)
 
     def order(self, batch: int, key: Sequence[int]) -> Batches:
         return cut(self.sentences.lengths.cpu().numpy(), batch, key)
@@ -135,8 +139,8 @@ class BiLSTM(nn.Module):
         places, lengths = read.sentences.places(rows)
         layout = Layout(lengths)
         ids = read.sentences.ids[layout.pack(places)]
-        moved = nn.functional.embedding(ids, self.displacement) * read.trust[ids, None]
-        vectors = read.vectors[ids] + moved
+        moved = nn.functional.embedding(read.shares[ids], self.displacement)
+        vectors = read.vectors[ids] + moved * read.trust[ids, None]
         states, _ = layout.run(self.lstm, self.dropout(vectors))
         owner = layout.owner[:, None].expand_as(states)
         lowest = states.new_full((len(rows), states.shape[1]), -torch.inf)
