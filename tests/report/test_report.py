@@ -118,7 +118,10 @@ def learned(
     found["provenance"]["config"] = config | {
         "stages": ["privatize", "classify"],
         "dataset": {"name": "sst2", "max_words": None, "limit": {"train": limit}, "seed": 0},
-        "classifier": {"name": "average", "lr": lr, "seeds": list(range(seeds))},
+        "classifier": {
+            **{"name": "average", "lr": lr, "seeds": list(range(seeds))},
+            **{"patience": keys.get("patience", 10), "model": None},
+        },
         "classify": inputs,
         "calibration": keys.get("calibration", "published"),
         "mechanism": {"name": mechanism, "K": keys.get("K")},
@@ -143,7 +146,9 @@ LEARNED = [
     learned("crr", 5.0, 0.72, debias="unbiased", lr=1e-3, **ORIGINAL),
     learned("crr", 5.0, 0.74, debias="posterior", lr=1e-3, **ORIGINAL),
     learned("crr", 10.0, 0.76, debias="posterior", lr=1e-3, **ORIGINAL),
+    learned("crr", 8.0, 0.99, debias="posterior", lr=1e-3, patience=5, **ORIGINAL),
     learned("none", math.inf, 0.84, lr=1e-3, **ORIGINAL),
+    learned("none", math.inf, 0.99, lr=1e-3, patience=5, **ORIGINAL),
 ]
 
 
@@ -334,7 +339,7 @@ def test_accuracy_with_all_the_data_is_a_table_of_its_own(tmp_path: Path) -> Non
     assert "| sst2 | glove840b | trlap | 1 | 2 | 0.820 ± 0.004 |" in table.markdown()
 
 
-def test_decoded_cells_are_compared_with_the_level_of_their_own_learning_rate(
+def test_decoded_cells_are_compared_with_the_level_of_their_own_classifier(
     tmp_path: Path,
 ) -> None:
     _, rows = classify_rows(LEARNED, tmp_path)

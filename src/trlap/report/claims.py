@@ -95,7 +95,10 @@ def _cells(rows: "pd.DataFrame", metric: str) -> Cells:
             if found["inputs"] != {"train_on": side, "test_on": side, "debias": "none"}:
                 continue
             learned = config["classifier"]
-            group += f", {learned['name']}, lr {learned['lr']:g}, seeds: {len(found['runs'])}"
+            group += (
+                f", {learned['name']}, lr {learned['lr']:g}, patience {learned.get('patience')}"
+            )
+            group += f", seeds: {len(found['runs'])}"
         cells.setdefault((group, row["mechanism"], row["epsilon"]), (low, value, high))
     return cells
 

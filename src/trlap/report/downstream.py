@@ -1,6 +1,6 @@
 """What classifiers learn from private text: the cells behind Figure 4, what undoing the noise adds, tables.
 
-Cells are compared only where data, seeds, classifier and learning rate are the same. Of several such groups
+Cells are compared only where data, seeds and the classifier's settings are the same. Of several such groups
 a figure shows the one with most cells; downstream.csv has all.
 """
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from trlap.cache import digest
 from trlap.report.tables import INF, Plain, show_epsilon
 
 if TYPE_CHECKING:
@@ -20,10 +21,10 @@ NAMED = {"glove840b": "glove"}  # the paper's embedding that ours is to be compa
 FIGURE4 = ("sst2", "agnews")
 DEBIAS = ("none", "unbiased", "posterior")
 RESPONSES = ("krr", "srr", "crr")  # whose noise is known word by word
-GROUP = ["train", "seeds", "classifier", "lr"]
+GROUP = ["train", "seeds", "classifier", "lr", "learning"]
 COLUMNS = (
     *("protocol", "dataset", "embedding", "mechanism", "calibration", "epsilon"),
-    *("train_on", "test_on", "debias", "classifier", "lr", "train", "seeds"),
+    *("train_on", "test_on", "debias", "classifier", "lr", "patience", "train", "seeds"),
     *("accuracy", "low", "high", "deviation", "macro_f1", "majority"),
     *("validation_accuracy", "epochs"),
     *("exact_epsilon_at_delta_1e6", "exact_delta", "claim_holds", "paper_figure4", "run"),
@@ -33,8 +34,9 @@ COLUMNS = (
 def classified(results: "pd.DataFrame", published: Sequence[dict[str, Any]]) -> "pd.DataFrame":
     """One row a classified run: what was run, the accuracy, and the privacy that was really given.
 
-    Beside COLUMNS: `noise` stands for the mechanism's settings but ε; `limited`, whether the training data
-    is a sample. `validation_accuracy` and `epochs` are means over seeds.
+    Beside COLUMNS: `data`, `noise` and `learning` stand for what was read, the mechanism's settings but ε,
+    and the classifier's; `limited`, whether the training data is a sample. `validation_accuracy` and
+    `epochs` are means over seeds.
     """
     import pandas as pd
 
@@ -55,7 +57,10 @@ def classified(results: "pd.DataFrame", published: Sequence[dict[str, Any]]) -> 
             | {key: found.get(key) for key in ("deviation", "macro_f1", "majority")}
             | {
                 "classifier": config["classifier"]["name"],
-                "lr": config["classifier"]["lr"],
+                **{key: config["classifier"].get(key) for key in ("lr", "patience")},
+                "learning": digest(
+                    {k: v for k, v in config["classifier"].items() if v is not None}
+                ),
                 "train": result["details"]["sizes"]["train"],
                 "limited": config["dataset"]["limit"].get("train") is not None,
                 "seeds": len(found["runs"]),
@@ -72,7 +77,7 @@ def classified(results: "pd.DataFrame", published: Sequence[dict[str, Any]]) -> 
                 "run": row["name"],
             }
         )
-    frame = pd.DataFrame(rows, columns=[*COLUMNS, "data", "noise", "limited"])
+    frame = pd.DataFrame(rows, columns=[*COLUMNS, "data", "noise", "learning", "limited"])
     return frame.sort_values([*COLUMNS[:4], "epsilon", "run"], ignore_index=True)
 
 
@@ -107,7 +112,7 @@ def figure4(rows: "pd.DataFrame") -> dict[tuple[str, str], "pd.DataFrame"]:
 class Debiased:
     """Cells of one dataset: `cells` and the level without noise, `clean`, by what was undone.
 
-    Decoded vectors are learned from at another learning rate, so each way has a level of its own.
+    Decoded vectors are learned from with other settings, so each way has a level of its own.
     """
 
     dataset: str
@@ -129,12 +134,12 @@ def debiased(rows: "pd.DataFrame") -> list[Debiased]:
     found = []
     for (dataset, embedding), part in chosen.groupby(["dataset", "embedding"]):
         part = commonest(part, size)
-        cells = {how: commonest(part[part.debias == how], ["lr"]) for how in DEBIAS}
+        cells = {how: commonest(part[part.debias == how], GROUP) for how in DEBIAS}
         # without noise private words are the originals: whichever the classifier was to read
         same = (rows[size] == list(part.iloc[0][size])).all(axis=1) & (rows.protocol == "paper")
         same &= (rows.dataset == dataset) & (rows.embedding == embedding)
         none = rows[same & (rows.mechanism == "none")]
-        clean = {how: none[none.lr.isin(own.lr)] for how, own in cells.items()}
+        clean = {how: none[none.learning.isin(own.learning)] for how, own in cells.items()}
         found.append(Debiased(dataset, embedding, cells, clean))
     return found
 
@@ -182,7 +187,7 @@ def debias_table(rows: "pd.DataFrame") -> Plain:
         lines,
         [
             "Accuracy ± sd over seeds. Only the training texts are protected; for these mechanisms ε holds "
-            "with δ = 0. Decoded vectors are learned from at another learning rate, so that each column "
+            "with δ = 0. Decoded vectors are learned from with other settings, so that each column "
             "has its own level without noise (`none`). `python run.py -m experiment=debias`"
         ],
     )
