@@ -1,6 +1,6 @@
 """The report: the paper's tables and figures regenerated from results on disk, its claims, one page.
 
-result.json of every run ─► results ─► tables ─► figures, claims ─► report.md, page
+result.json of every run ─► results ─► tables, downstream ─► figures, claims ─► report.md, page
 """
 
 import base64
@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trlap.cache import jsonable, write_json, write_text
-from trlap.report import claims, tables
-from trlap.report.results import load_results
+from trlap.report import claims, downstream, tables
+from trlap.report.results import load_results, short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,13 +36,16 @@ def build(places: Sequence[Path], to: Path, published: Path) -> "pd.DataFrame":
 
     drawn = []
     accuracies = tables.load_published(published / "figures.csv")
+    classified = downstream.classified(results, accuracies)
+    points = figures.frontier_points(results, classified)
     three = ("loss", "rouge1", "bertscore")
     for name, figure, caption in (
         (
             "frontier",
-            figures.frontier(results),
-            "The frontier: utility against the exact ε of one word at δ = 10⁻⁶, protocol=paper. Hollow marks at "
-            "∞ have no finite ε.",
+            figures.frontier(points),
+            "The frontier: utility against the exact ε of one word at δ = 10⁻⁶, protocol=paper. Filled marks of "
+            "gaussian, laplace and trlap have the least noise that keeps their promise, hollow ones the "
+            "authors’ noise. What stands at ∞ has no finite ε, what stands at 0 says nothing about the word.",
         ),
         (
             "figure2",
@@ -59,9 +62,16 @@ def build(places: Sequence[Path], to: Path, published: Path) -> "pd.DataFrame":
         ),
         (
             "figure4",
-            figures.accuracy(results, accuracies),
-            "Figure 4: accuracy against ε. The paper’s plotting script sorts every baseline’s four values before "
-            "it draws them; published values are shown as it draws them.",
+            figures.figure4(classified, accuracies),
+            "Figure 4: accuracy, training and test texts private, against the nominal ε and, below, against the "
+            "exact one; bars are 95 % intervals. The paper’s plotting script sorts every baseline’s four values "
+            "before it draws them; published values (wide, faint) are shown as it draws them.",
+        ),
+        (
+            "debias",
+            figures.debias(classified),
+            "Undoing the known noise: accuracy of classifiers trained on private and tested on original words. "
+            "Only the training texts are protected.",
         ),
         (
             "figure5",
@@ -73,13 +83,15 @@ def build(places: Sequence[Path], to: Path, published: Path) -> "pd.DataFrame":
             drawn.append({"name": figures.save(figure, to, name), "caption": caption})
 
     shown = sentences(results)
+    further = [downstream.whole_table(classified), downstream.debias_table(classified)]
+    further = [tables.table4(results), *(table for table in further if table.rows)]
     text = [
         "# Report",
         "",
         claims.markdown(verdicts),
         *(tables.markdown(table, cells, sizes) for table in ("table1", "table2", "table3")),
-        tables.table4(results),
         tables.markdown("table5", cells, sizes),
+        *(table.markdown() for table in further),
         *(f"![{f['caption']}]({f['name']}.svg)\n" for f in drawn),
         _examples_markdown(shown),
     ]
@@ -88,8 +100,10 @@ def build(places: Sequence[Path], to: Path, published: Path) -> "pd.DataFrame":
         to / "tables.tex", "\n".join(tables.latex(table, cells, sizes) for table in tables.TABLES)
     )
     tables.long_csv(cells, to / "tables.csv")
+    downstream.write(classified, to / "downstream.csv")
+    points.to_csv(to / "frontier.csv", index=False, float_format="%.6g", lineterminator="\n")
     write_json(to / "claims.json", claims.as_rows(verdicts))
-    write_text(to / "index.html", _page(results, cells, sizes, verdicts, drawn, shown, to))
+    write_text(to / "index.html", _page(results, cells, sizes, further, verdicts, drawn, shown, to))
     return results
 
 
@@ -97,25 +111,28 @@ def sentences(results: "pd.DataFrame", budget: float = 0.1) -> list[dict[str, An
     """Figures 1 and 6: one sentence under each mechanism, at the ε nearest to the paper's."""
     if results.empty:
         return []
-    groups: dict[tuple[str, str, str], list[Any]] = {}
+    groups: dict[tuple[str, str, str, str], list[Any]] = {}
     for row in results.itertuples():
         examples = row.result["details"]["examples"]
         if examples:
-            groups.setdefault((row.dataset, row.protocol, examples[0]["original"]), []).append(row)
+            key = (row.dataset, row.embedding, row.protocol, examples[0]["original"])
+            groups.setdefault(key, []).append(row)
     found = []
-    for (dataset, protocol, original), rows in groups.items():
+    for (dataset, embedding, protocol, original), rows in groups.items():
         lines, used = [], set()
-        for row in sorted(rows, key=lambda r: (r.mechanism, abs(r.epsilon - budget))):
+        rows.sort(key=lambda r: (r.mechanism != "none", r.mechanism, abs(r.epsilon - budget)))
+        for row in rows:
             if row.mechanism in used:
                 continue
             used.add(row.mechanism)
             for kind in ("private", "rewritten"):
                 text = row.result["details"]["examples"][0].get(kind)
                 if text is not None:
-                    label = row.mechanism + ("" if kind == "private" else ", rewritten")
+                    at = "" if row.mechanism == "none" else f", ε = {row.epsilon:g}"
+                    label = row.mechanism + at + ("" if kind == "private" else ", rewritten")
                     lines.append({"label": label, "words": changes(original, text)})
         if len(used) > 1:
-            title = f"{dataset}, protocol {protocol}, ε nearest to {budget:g}"
+            title = f"{dataset}, {embedding}, protocol {protocol}"
             found.append({"title": title, "original": original, "lines": lines})
     return sorted(found, key=lambda e: -len(e["lines"]))[:4]
 
@@ -137,13 +154,14 @@ def _examples_markdown(shown: Sequence[dict[str, Any]]) -> str:
             words = [f"**{w['text']}**" if w["changed"] else w["text"] for w in line["words"]]
             lines.append(f"- {line['label']}: {' '.join(words)}")
         lines.append("")
-    return "\n".join(lines)
+    return "\n".join(lines).replace("<", "\\<")  # <unk> is a word, not a tag
 
 
 def _page(
     results: "pd.DataFrame",
     cells: Sequence[tables.Cell],
     sizes: dict[str, str],
+    further: Sequence[tables.Plain],
     verdicts: Sequence[claims.Verdict],
     drawn: Sequence[dict[str, str]],
     shown: Sequence[dict[str, Any]],
@@ -157,7 +175,8 @@ def _page(
         result = row["result"]
         entry = {key: None if row[key] != row[key] else row[key] for key in SHOWN}
         entry |= {"examples": result["details"]["examples"], "guarantee": result["guarantee"]}
-        entry |= {"config": result["provenance"]["config"]}
+        entry |= {"config": short(result)["provenance"]["config"], "reads": _reads(result)}
+        entry |= {"train": result["details"]["sizes"]["train"]}
         folder = to.parent / row["name"]
         rows.append(entry | {"folder": f"../{row['name']}/" if folder.is_dir() else None})
     data = json.dumps(jsonable(rows), ensure_ascii=False).replace("</", "<\\/")
@@ -174,31 +193,49 @@ def _page(
                 for f in drawn
             ],
             tables=[_table(table, cells, sizes) for table in tables.TABLES],
+            further=further,
             examples=shown,
             data=Markup(data),
         )
     )
 
 
+def _reads(result: dict[str, Any]) -> str | None:
+    """What the classifier was trained and tested on, if there was one."""
+    found = (result["details"].get("classify") or {}).get("inputs")
+    if result["metrics"].get("accuracy") is None or not found:
+        return None
+    undone = "" if found["debias"] == "none" else f", {found['debias']}"
+    return f"{found['train_on']} → {found['test_on']}{undone}"
+
+
 def _table(table: str, cells: Sequence[tables.Cell], sizes: dict[str, str]) -> dict[str, Any]:
+    found = []
+    for block in tables.blocks(table, cells, sizes):
+        rows = [
+            {
+                "label": label.replace("`", ""),
+                "kind": "published" if "published" in label else "quiet" * ("difference" in label),
+                "cells": [{"text": t, "bold": i in bold} for i, t in enumerate(texts)],
+            }
+            for label, texts, bold in block.rows
+            if set(texts) - {"missing", "–"}
+        ]
+        found.append(
+            {
+                "dataset": block.dataset,
+                "size": block.size,
+                "groups": list(tables.MECHANISMS.values()),
+                "span": (len(block.columns) - 1) // len(tables.MECHANISMS),
+                "epsilons": [f"{epsilon:g}" for _, epsilon in block.columns[1:]],
+                "rows": rows,
+            }
+        )
     return {
         "number": table[-1],
         "title": tables.TABLES[table][0],
         "note": tables.NOTES[table],
         "missing": tables.missing(table, cells),
-        "blocks": [
-            {
-                "dataset": block.dataset,
-                "size": block.size,
-                "heads": [tables.head(*column) for column in block.columns],
-                "rows": [
-                    {
-                        "label": label.replace("`", ""),
-                        "cells": [{"text": t, "bold": i in bold} for i, t in enumerate(texts)],
-                    }
-                    for label, texts, bold in block.rows
-                ],
-            }
-            for block in tables.blocks(table, cells, sizes)
-        ],
+        "blocks": found,
+        "run": any(block["size"] for block in found),
     }

@@ -72,7 +72,11 @@ Judge = Callable[[Cells, str], tuple[str, list[str]]]
 
 
 def _cells(rows: "pd.DataFrame", metric: str) -> Cells:
-    """Value and interval of each cell; with several seeds, of the first."""
+    """Value and interval of each cell; with several seeds, of the first.
+
+    Accuracies count where training and test texts are both private, or both original as the release has
+    them, and the noise is not undone.
+    """
     cells: Cells = {}
     if rows.empty:
         return cells
@@ -82,6 +86,19 @@ def _cells(rows: "pd.DataFrame", metric: str) -> Cells:
             continue
         low, high = row["result"]["intervals"]["metrics"].get(metric, (value, value))
         group = f"{row['dataset']}, {row['embedding']}, {row['size']}"
+        if metric == "accuracy":
+            found, config = (
+                row["result"]["details"]["classify"],
+                row["result"]["provenance"]["config"],
+            )
+            side = "private" if row["protocol"] == "paper" else "original"
+            if found["inputs"] != {"train_on": side, "test_on": side, "debias": "none"}:
+                continue
+            learned = config["classifier"]
+            group += (
+                f", {learned['name']}, lr {learned['lr']:g}, patience {learned.get('patience')}"
+            )
+            group += f", seeds: {len(found['runs'])}"
         cells.setdefault((group, row["mechanism"], row["epsilon"]), (low, value, high))
     return cells
 

@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from trlap.report import downstream
 from trlap.report.tables import Cell
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ NAMES = {
     "private_rouge1": "Rouge1",
     "private_cosine": "cosine of replacements, centred",
 }
+FLOOR = (0, (1, 3))
 plt.rcParams |= {
     "font.size": 10,
     "svg.hashsalt": "trlap",
@@ -61,6 +63,7 @@ plt.rcParams |= {
 
 def save(figure: Figure, to: Path, name: str) -> str:
     figure.savefig(to / f"{name}.svg", metadata={"Date": None})
+    figure.set_layout_engine("none")  # found once: it takes half the time of drawing
     figure.savefig(to / f"{name}.png", dpi=160)
     plt.close(figure)
     return name
@@ -123,147 +126,202 @@ def curves(
     return figure
 
 
-def accuracy(results: "pd.DataFrame", published: Sequence[dict[str, Any]]) -> Figure | None:
-    """Figure 4: accuracy against the nominal ε, a panel for each dataset and embedding."""
-    if results.empty or not results.accuracy.notna().any():
+def figure4(rows: "pd.DataFrame", published: Sequence[dict[str, Any]]) -> Figure | None:
+    """Accuracy against the nominal ε, a panel for each dataset and embedding, published values faintly
+    behind; below, the same accuracies against the ε that is really kept at δ = 10⁻⁶.
+    """
+    panels = downstream.figure4(rows)
+    if not panels:
         return None
-    rows = results[results.accuracy.notna() & (results.calibration == "published")]
-    panels = sorted({(r.dataset, r.embedding) for r in rows.itertuples()})
-    figure, grid = plt.subplots(
-        1, len(panels), figsize=(4.4 * len(panels), 3.8), layout="constrained", squeeze=False
-    )
-    used = set()
-    for axes, (dataset, embedding) in zip(grid[0], panels, strict=True):
-        own = rows[(rows.dataset == dataset) & (rows.embedding == embedding)]
-        own = own[own.setup == own.setup.value_counts().idxmax()]
-        for mechanism in (m for m in STYLES if m != "none"):
-            line = own[own.mechanism == mechanism].groupby("epsilon").accuracy.mean()
-            colour, marker, dash = STYLES[mechanism]
-            if len(line):
-                axes.plot(line.index, line.values, color=colour, marker=marker, ls=dash, ms=5)
-                used.add(mechanism)
-            theirs = [
+    size = (max(7, 3.7 * len(panels)), 7)
+    figure, grid = plt.subplots(2, len(panels), figsize=size, layout="constrained", squeeze=False)
+    used: set[str] = set()
+    for (upper, lower), ((dataset, embedding), own) in zip(grid.T, panels.items(), strict=True):
+        named = downstream.NAMED.get(embedding, embedding)
+        for mechanism in sorted(set(own.mechanism) - {"none"}):
+            points = [
                 (p["epsilon"], p["value"])
                 for p in published
-                if p["dataset"] == dataset
-                and p["mechanism"] == mechanism
-                and p["embedding"] == embedding.removesuffix("840b")
+                if (p["dataset"], p["embedding"], p["mechanism"]) == (dataset, named, mechanism)
             ]
-            if theirs:
-                axes.plot(
-                    *zip(*sorted(theirs), strict=True), color=colour, alpha=0.2, lw=4, zorder=1
-                )
-        plain = own[own.mechanism == "none"].accuracy
-        if len(plain):
-            axes.axhline(plain.mean(), color="black", lw=1)
-        _floor(axes, _majority(own.result))
-        axes.set(xscale="log", xlabel="nominal ε of a word", ylabel="accuracy")
-        axes.set_title(f"{dataset}, {embedding}", fontsize=10)
-    keys = [_key(m, m) for m in STYLES if m in used]
+            for x, y in [zip(*sorted(points), strict=True)] if points else []:
+                colour = STYLES[mechanism][0]
+                upper.plot(x, y, color=colour, alpha=0.2, lw=4, zorder=1)
+        used |= _lines(upper, own[own.mechanism != "none"], "epsilon", "accuracy")
+        used |= _lines(lower, own, "exact_epsilon_at_delta_1e6", "accuracy")
+        for axes in (upper, lower):
+            _floor(axes, own.majority)
+            for level in own[own.mechanism == "none"].accuracy:
+                axes.axhline(level, color="black", lw=1)
+        upper.set_title(f"{dataset}, {embedding}, {own.train.iloc[0]:,} sentences", fontsize=10)
+        upper.set(xlabel="nominal ε of a word")
+        lower.set(xlabel="exact ε of a word at δ = 10⁻⁶")
+    for axes in grid[:, 0]:
+        axes.set_ylabel("accuracy")
+    keys = [_key(m, m) for m in STYLES if m in used - {"none"}]
     keys += [
         Line2D([], [], color="grey", lw=4, alpha=0.3, label="published"),
-        Line2D([], [], color="black", lw=1, label="non-private"),
-        Line2D([], [], color="black", lw=1, ls=(0, (1, 3)), label="majority class"),
+        Line2D([], [], color="black", lw=1, label="no noise"),
+        _floor_key("majority class"),
     ]
-    figure.legend(handles=keys, loc="outside lower center", ncols=8, frameon=False, fontsize=8)
+    figure.legend(handles=keys, loc="outside lower center", ncols=8, frameon=False, fontsize=9)
+    return figure
+
+
+DEBIAS_DASHES = {"none": ":", "unbiased": "--", "posterior": "-"}
+
+
+def debias(rows: "pd.DataFrame") -> Figure | None:
+    """Trained on private words, tested on original ones: with and without what is known of the noise."""
+    panels = downstream.debiased(rows)
+    if not panels:
+        return None
+    size = (max(7, 4.6 * len(panels)), 4.4)
+    figure, grid = plt.subplots(1, len(panels), figsize=size, layout="constrained", squeeze=False)
+    used: set[str] = set()
+    for axes, panel in zip(grid[0], panels, strict=True):
+        for how, dash in DEBIAS_DASHES.items():
+            used |= _lines(axes, panel.cells[how], "epsilon", "accuracy", dash)
+            if how != "unbiased":  # learned as posterior is: the same level
+                for level in panel.clean[how].accuracy:
+                    axes.axhline(level, color="black", lw=1, ls=dash)
+        some = panel.any_row
+        _floor(axes, [some.majority])
+        axes.set_title(f"{panel.dataset}, {panel.embedding}, {some.train:,} sentences", fontsize=10)
+        axes.set(xlabel="ε of a word (holds, δ = 0)")
+    grid[0, 0].set_ylabel("accuracy")
+    keys = [Line2D([], [], color=STYLES[m][0], marker=STYLES[m][1], label=m) for m in sorted(used)]
+    names = {"none": "plain", "unbiased": "unbiased", "posterior": "posterior"}
+    keys += [Line2D([], [], color="grey", ls=DEBIAS_DASHES[h], label=n) for h, n in names.items()]
+    keys += [Line2D([], [], color="black", lw=1, label="no noise, learned alike")]
+    keys += [_floor_key("majority class")]
+    figure.legend(handles=keys, loc="outside lower center", ncols=8, frameon=False, fontsize=9)
     return figure
 
 
 FRONTIER = ("private_n_w", "private_rouge1", "private_cosine", "accuracy")
 
 
-def frontier(results: "pd.DataFrame") -> Figure | None:
+def frontier_points(results: "pd.DataFrame", classified: "pd.DataFrame") -> "pd.DataFrame":
+    """The frontier's points: panel, data, mechanism, calibration, ε, exact ε at δ = 10⁻⁶, value, floor.
+
+    A line is one mechanism with one calibration on one dataset, one embedding and one sample of the data;
+    a panel has the dataset, embedding and sample with most cells. Only protocol=paper: under release
+    nothing is protected.
+    """
+    import pandas as pd
+
+    parts = []
+    own = results[results.protocol == "paper"] if len(results) else results
+    embeddings = set(classified.embedding)
+    if len(own):
+        own = own[own.private_n_w.notna() & own.epsilon_1e6.notna()]
+        own = downstream.commonest(own, ["dataset", "embedding", "data"])
+        embeddings &= set(own.embedding)
+        for metric in FRONTIER[:3]:
+            name = metric.removeprefix("private_") + "_best_constant"
+            floors = [r["details"]["private_metrics"].get(name) for r in own.result]
+            parts.append(own.assign(panel=metric, value=own[metric], floor=floors))
+    learned = downstream.plain(classified)
+    learned = learned[learned.embedding.isin(embeddings or set(learned.embedding))]
+    learned = downstream.commonest(learned, ["dataset", "embedding", "data", *downstream.GROUP])
+    parts.append(
+        learned.assign(panel="accuracy", value=learned.accuracy, floor=learned.majority).rename(
+            columns={"exact_epsilon_at_delta_1e6": "epsilon_1e6"}
+        )
+    )
+    keys = ["panel", "dataset", "embedding", "mechanism", "calibration"]
+    values = ["epsilon", "epsilon_1e6", "value", "floor"]
+    points = pd.concat([part[[*keys, "noise", *values]] for part in parts if len(part)] or parts)
+    points = points[points.value.notna() & points.epsilon_1e6.notna()]
+    lines = [
+        downstream.commonest(line, ["noise"]).groupby([*keys, "epsilon"], dropna=False)
+        for _, line in points.groupby(keys, dropna=False, sort=False)
+    ]
+    if not lines:
+        return points[[*keys, *values]]
+    means = [line[values[1:]].mean().reset_index() for line in lines]
+    return pd.concat(means, ignore_index=True)  # means over seeds
+
+
+def frontier(points: "pd.DataFrame") -> Figure | None:
     """Utility against the exact ε at δ = 10⁻⁶ of one word, all mechanisms on one axis.
 
-    What has no finite ε stands right of the axis's break. Points of one mechanism are joined in the
-    order of their exact ε. Only protocol=paper: under release nothing is protected.
+    What gives no finite ε stands at the right end, what gives nothing away at the left.
     """
-    if results.empty:
-        return None
-    rows = results[(results.protocol == "paper") & results.epsilon_1e6.notna()]
-    panels = [(metric, *_largest(rows, metric)) for metric in FRONTIER]
-    panels = [panel for panel in panels if len(panel[2])]
+    panels = [metric for metric in FRONTIER if (points.panel == metric).any()]
     if not panels:
         return None
-    figure, grid = plt.subplots(
-        1, len(panels), figsize=(4.4 * len(panels), 4), layout="constrained", squeeze=False
-    )
+    columns = min(2, len(panels))
+    shape = (-(-len(panels) // columns), columns)
+    size = (5.2 * shape[1], 3.9 * shape[0] + 0.8)
+    figure, grid = plt.subplots(*shape, figsize=size, layout="constrained", squeeze=False)
+    for axes in grid.flat[len(panels) :]:
+        axes.set_visible(False)
     used: set[str] = set()
-    for axes, (metric, dataset, own) in zip(grid[0], panels, strict=True):
-        used |= _frontier_panel(axes, metric, dataset, own)
+    for axes, metric in zip(grid.flat, panels, strict=False):
+        own = points[points.panel == metric]
+        used |= _lines(axes, own, "epsilon_1e6", "value", hollow="published")
+        _floor(axes, own.floor)
+        axes.set(xlabel="exact ε of a word at δ = 10⁻⁶", ylabel=NAMES[metric])
+        axes.set_title(f"{own.dataset.iloc[0]}, {own.embedding.iloc[0]}", fontsize=10)
     keys = [_key(m, m) for m in STYLES if m in used]
-    keys += [
-        Line2D(
-            [],
-            [],
-            color="black",
-            lw=1,
-            ls=(0, (1, 3)),
-            label="floor: best constant, majority class",
-        )
-    ]
-    figure.legend(handles=keys, loc="outside lower center", ncols=9, frameon=False, fontsize=8)
-    figure.suptitle("Utility against the privacy that is really given to a word")
+    if (points.calibration == "published").any():
+        look = {"color": "grey", "marker": "o", "mfc": "white", "ls": ""}
+        keys.append(Line2D([], [], label="hollow: the authors' noise", **look))  # type: ignore[arg-type]
+    keys.append(_floor_key("best constant, majority class"))
+    figure.legend(handles=keys, loc="outside lower center", ncols=6, frameon=False, fontsize=9)
     return figure
 
 
-def _largest(rows: "pd.DataFrame", metric: str) -> tuple[str, "pd.DataFrame"]:
-    """The dataset, embedding and setup with most cells that have this metric."""
-    known = rows[rows[metric].notna()]
-    if known.empty:
-        return "", known
-    keys = ["dataset", "embedding", *(["setup"] if metric == "accuracy" else [])]
-    best = known.groupby(keys).size().idxmax()
-    for key, value in zip(keys, best, strict=True):
-        known = known[known[key] == value]
-    return f"{best[0]}, {best[1]}", known
-
-
-def _frontier_panel(axes: Axes, metric: str, title: str, own: "pd.DataFrame") -> set[str]:
-    finite = own[(own.epsilon_1e6 < math.inf) & (own.epsilon_1e6 > 0)].epsilon_1e6
-    low = min(finite, default=0.1)
-    high = max(finite, default=10.0)
-    edge = high * (high / low) ** 0.12  # where infinity stands
-    used = set()
-    for mechanism in STYLES:
-        line = own[own.mechanism == mechanism].sort_values("epsilon_1e6")
-        colour, marker, dash = STYLES[mechanism]
-        if line.empty:
-            continue
-        used.add(mechanism)
-        inside = line[line.epsilon_1e6 < math.inf]
-        axes.plot(inside.epsilon_1e6, inside[metric], color=colour, marker=marker, ls=dash, ms=6)
-        outside = line[line.epsilon_1e6 == math.inf]
-        axes.plot(
-            [edge] * len(outside),
-            outside[metric],
-            color=colour,
-            marker=marker,
-            ls="",
-            ms=7,
-            mfc="none",
-        )
-    floors = {"private_cosine": "cosine", "private_n_w": "n_w", "private_rouge1": "rouge1"}
-    if metric == "accuracy":
-        _floor(axes, _majority(own.result))
-    else:
-        name = f"{floors[metric]}_best_constant"
-        _floor(axes, [r["details"]["private_metrics"].get(name) for r in own.result])
-    axes.axvline(edge, color="black", lw=0.6, alpha=0.4)
-    axes.set(xscale="log", xlabel="exact ε at δ = 10⁻⁶", ylabel=NAMES[metric])
-    axes.annotate("∞", (edge, 1.0), xycoords=("data", "axes fraction"), ha="center", va="bottom")
-    axes.set_title(title, fontsize=10)
-    return used
+def _lines(
+    axes: Axes,
+    rows: "pd.DataFrame",
+    x: str,
+    y: str,
+    dash: str | None = None,
+    hollow: str | None = None,
+) -> set[str]:
+    """A line for each mechanism and calibration, with intervals if the rows have them; marks of the
+    calibration `hollow` are. Points at ε = 0 and ε = ∞ stand on lines of their own at the ends.
+    """
+    rows = rows.fillna({"calibration": "none"})
+    finite = rows[(rows[x] > 0) & (rows[x] < math.inf)][x]
+    low, high = min(finite, default=0.1), max(finite, default=10.0)
+    gap = max(high / low, 10) ** 0.12
+    ends = {0.0: low / gap, math.inf: high * gap}
+    for (mechanism, calibration), line in rows.groupby(["mechanism", "calibration"], sort=False):
+        colour, marker, own_dash = STYLES[mechanism]
+        if "noise" in line:
+            line = downstream.commonest(line, ["noise"])
+        names = [name for name in (y, "low", "high") if name in line]
+        means = line.assign(at=line[x]).groupby("epsilon")[["at", *names]].mean()  # over seeds
+        means = means.sort_values("at")
+        look: dict[str, Any] = {"color": colour, "marker": marker, "ms": 5, "lw": 1.4}
+        look["mfc"] = "white" if calibration == hollow else colour
+        inside, outside = means[~means["at"].isin(ends)], means[means["at"].isin(ends)]
+        axes.plot(inside["at"], inside[y], ls=dash or own_dash, **look)
+        axes.plot(outside["at"].map(ends), outside[y], **look | {"ls": "", "ms": 6})
+        if "low" in line:
+            places = means["at"].replace(ends)
+            axes.vlines(places, means.low, means.high, color=colour, lw=0.8, alpha=0.6)
+    axes.set_xscale("log")
+    for end, name in ((0.0, "0"), (math.inf, "∞")):
+        if (rows[x] == end).any():
+            axes.axvline(ends[end], color="black", lw=0.6, alpha=0.4)
+            above = ("data", "axes fraction")
+            axes.annotate(name, (ends[end], 1.0), xycoords=above, ha="center", va="bottom")
+    return set(rows.mechanism)
 
 
 def _floor(axes: Axes, values: Iterable[float | None]) -> None:
     known = [value for value in values if value is not None]
     if known:
-        axes.axhline(max(known), color="black", lw=1, ls=(0, (1, 3)))
+        axes.axhline(max(known), color="black", lw=1, ls=FLOOR)
 
 
-def _majority(results: Iterable[dict[str, Any]]) -> list[float | None]:
-    return [(r["details"].get("classify") or {}).get("majority") for r in results]
+def _floor_key(label: str) -> Line2D:
+    return Line2D([], [], color="black", lw=1, ls=FLOOR, label=label)
 
 
 def _key(mechanism: str, label: str) -> Line2D:

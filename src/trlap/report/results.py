@@ -1,7 +1,8 @@
 """Finished cells as one table: what the report is made of, and what `trlap.load_results` returns."""
 
 import json
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 METRICS = ("loss", "rouge1", "bleu", "n_w", "bertscore", "accuracy")
 PRIVATE = ("rouge1", "bleu", "n_w", "bertscore", "cosine")
+CALIBRATED = ("gaussian", "laplace", "trlap")  # mechanisms that `calibration` says anything of
 # what one cell may differ in from another of the same table
 VARIED = "protocol dataset embedding mechanism epsilon seed".split()
 
@@ -21,8 +23,9 @@ def load_results(*places: str | Path) -> "pd.DataFrame":
 
     Metrics of the rewritten text and of the classifier have their own names, those of the private text
     begin with `private_`. `epsilon_1e6` is the exact ε at δ = 10⁻⁶ for one word, `log10_delta` the exact
-    δ at the nominal ε. `setup` stands for the size of everything: cells of one setup may stand in one
-    table. `result` is the whole of result.json.
+    δ at the nominal ε. `data` stands for the text that was read, `setup` for that and the auto-encoder,
+    `noise` for the mechanism's settings but ε: cells that differ there are not to be compared. `result` is
+    the whole of result.json.
     """
     import pandas as pd
 
@@ -50,12 +53,96 @@ def _read(place: Path) -> Iterator[dict[str, Any]]:
 
 def collect(results: Iterable[dict[str, Any]], to: Path) -> int:
     """Write results as rows of one file that is small enough to commit. Returns how many."""
-    lines = []
-    for result in sorted(results, key=lambda result: result["name"]):
-        short = {key: value for key, value in result.items() if key not in ("versions", "folder")}
-        lines.append(json.dumps(short, ensure_ascii=False, separators=(",", ":")))
+    rows = [short(result) for result in sorted(results, key=lambda result: result["name"])]
+    lines = (json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows)
     write_text(to, "".join(line + "\n" for line in lines))
-    return len(lines)
+    return len(rows)
+
+
+# what is kept of the parts that are long
+SETTINGS = (
+    *("protocol", "mechanism", "epsilon", "delta", "clip", "projection", "calibration", "oov"),
+    *("seed", "stages"),
+)
+DATASET = ("name", "max_words", "split", "limit", "seed", "vocabulary", "vocabulary_size")
+STAGES = {"rewrite": ("model",), "classify": ("classifier", "classify"), "audit": ("audit",)}
+CLASSIFIED = ("accuracy", "deviation", "macro_f1", "majority", "inputs")
+RUN = ("seed", "epochs", "validation_accuracy", "accuracy")
+DIGITS = 12  # of a checksum: enough to recognise a file
+
+
+def short(result: dict[str, Any]) -> dict[str, Any]:
+    """A result without what no reader of many results asks for, and without a path of its machine.
+
+    Left out are versions, logs of training, confusion matrices, what is null and why, all examples but
+    the first, and settings of stages that did not run. Tables, figures and claims made from short results
+    are those made from whole ones.
+    """
+    details, provenance = result["details"], result["provenance"]
+    trained, classified = details.get("rewrite") or {}, details.get("classify") or {}
+    config = provenance["config"]
+    settings = _pick(config, SETTINGS) | {
+        "dataset": _pick(config["dataset"], DATASET),
+        "embedding": _pick(config["embedding"], ("name", "dimension", "seed")),
+    }
+    for stage, groups in STAGES.items():
+        settings |= _pick(config, groups) if stage in config["stages"] else {}
+    whole = ("versions", "folder", "reasons", "details", "provenance")
+    return {
+        **_known({key: value for key, value in result.items() if key not in whole}),
+        "details": {
+            "sizes": details["sizes"],
+            "examples": details["examples"][:1],
+            "privatize": _pick(details["privatize"], ("test",)),
+            "metrics": _pick(details.get("metrics") or {}, ("n_w_length_alone", "as_released")),
+            "private_metrics": {
+                key: value
+                for key, value in details["private_metrics"].items()
+                if key.endswith("_best_constant")
+            },
+            "rewrite": {
+                "history": [_pick(epoch, ("seconds",)) for epoch in trained.get("history") or []]
+            },
+            "classify": _known(_pick(classified, CLASSIFIED))
+            | {"runs": [_pick(run, RUN) for run in classified.get("runs") or []]},
+        },
+        "provenance": _without_paths(
+            {
+                **_pick(provenance, ("command", "device", "threads", "git")),
+                "dataset": _pick(provenance.get("dataset") or {}, ("source",)),
+                "embedding": _pick(provenance.get("embedding") or {}, ("source", "sha256")),
+                "metrics": {
+                    name: _pick(about, ("signature", "hash"))
+                    for name, about in (provenance.get("metrics") or {}).items()
+                    if name in ("bleu", "bertscore")
+                },
+                "config": _known(settings),
+            }
+        ),
+    }
+
+
+def _pick(mapping: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
+    return {key: mapping[key] for key in keys if key in mapping}
+
+
+def _known(value: Any) -> Any:
+    """The same without nulls."""
+    if isinstance(value, dict):
+        return {key: _known(item) for key, item in value.items() if item is not None}
+    return value
+
+
+def _without_paths(value: Any) -> Any:
+    """Files and folders by their last name, in a command too; checksums cut."""
+    if isinstance(value, dict):
+        return {key: _without_paths(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_paths(item) for item in value]
+    if not isinstance(value, str):
+        return value
+    value = re.sub(r"""(?<![^\s='"])(?:file:|~|\.\.)?/(?:[^\s'"/]*/)*""", "", value)
+    return re.sub(rf"\b([0-9a-f]{{{DIGITS}}})[0-9a-f]{{28,}}\b", r"\1", value)
 
 
 def row(result: dict[str, Any]) -> dict[str, Any]:
@@ -68,37 +155,51 @@ def row(result: dict[str, Any]) -> dict[str, Any]:
         "name": result["name"],
         **{key: result[key] for key in VARIED},
         "epsilon": float(result["epsilon"]),
-        **{key: config[key] for key in ("calibration", "delta", "clip", "projection")},
+        "calibration": config["calibration"] if result["mechanism"] in CALIBRATED else None,
+        **{key: config[key] for key in ("delta", "clip", "projection")},
         **{key: result["metrics"].get(key) for key in METRICS},
         **{f"private_{key}": result["private_metrics"].get(key) for key in PRIVATE},
-        "holds": result["guarantee"]["holds"],
+        "holds": result["guarantee"].get("holds"),
         "claimed_log10_delta": _number(claimed.get("log10_delta")),
         "log10_delta": _number(exact.get("log10_delta")),
         "epsilon_1e6": _number(exact.get("epsilon_at_delta_1e6")),
         "epoch_seconds": epochs[len(epochs) // 2] if epochs else None,
         "seconds": sum(result["seconds"].values()),
+        "data": data(config),
         "setup": setup(config),
+        "noise": noise(result),
         "size": size(result),
         "command": command(result),
         "result": result,
     }
 
 
+def data(config: dict[str, Any]) -> str:
+    """A digest of what text was read: cells with another cannot stand in one line."""
+    return digest(_known(_pick(config["dataset"], DATASET)), 8)
+
+
 def setup(config: dict[str, Any]) -> str:
-    """A digest of data, model and classifier sizes, the same for all cells of one table."""
-    data = {key: config["dataset"][key] for key in ("max_words", "split", "limit", "seed")}
-    model = {key: value for key, value in config["model"].items() if key != "trainer"}
-    for key in ("layers", "word_noise"):  # the protocol's own
-        model.pop(key, None)
-    return digest([data, model, config["classifier"], config["classify"]], 8)
+    """A digest of data and auto-encoder, the same for all cells of one table, under both protocols."""
+    own = ("trainer", "layers", "word_noise")  # the machine's, and the protocols'
+    model = {key: value for key, value in config.get("model", {}).items() if key not in own}
+    return digest([data(config), _known(model) if "rewrite" in config["stages"] else None], 8)
+
+
+def noise(result: dict[str, Any]) -> str:
+    """A digest of all that the noise depends on beside ε and the data."""
+    if result["mechanism"] == "none":
+        return "none"
+    keys = ("protocol", "mechanism", "delta", "clip", "projection", "calibration", "oov")
+    return digest(_known(_pick(result["provenance"]["config"], keys)), 8)
 
 
 def size(result: dict[str, Any]) -> str:
     """The same for a reader."""
     config, sizes = result["provenance"]["config"], result["details"]["sizes"]
     parts = [" / ".join(f"{sizes[split]:,}" for split in ("train", "validation", "test"))]
-    if config["dataset"]["max_words"]:
-        parts.append(f"≤ {config['dataset']['max_words']} words")
+    if words := config["dataset"].get("max_words"):
+        parts.append(f"≤ {words} words")
     if result["metrics"].get("loss") is not None:
         parts.append(f"{config['model']['name']}, {config['model']['epochs']} epochs")
     return ", ".join(parts)

@@ -5,6 +5,7 @@ of these tables (Markdown, LaTeX, CSV, the curves, the claims) is read from the 
 """
 
 import csv
+import re
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -78,6 +79,22 @@ class Cell:
         parts = [f"protocol={protocol}", f"dataset={self.dataset}", f"embedding={embedding}"]
         epsilon = "" if self.mechanism == "none" else f" epsilon={self.epsilon:g}"
         return f"python run.py {' '.join(parts)} mechanism={self.mechanism}{epsilon}"
+
+
+@dataclass
+class Plain:
+    """A table without the paper's layout, all text."""
+
+    title: str
+    heads: list[str]
+    rows: list[list[str]]
+    notes: list[str]
+
+    def markdown(self) -> str:
+        lines = [f"### {self.title}", ""]
+        for row in (self.heads, ["---"] * len(self.heads), *self.rows):
+            lines.append(f"| {' | '.join(row)} |")
+        return "\n".join([*lines, "", *(f"- {note}" for note in self.notes), ""])
 
 
 def load_published(path: Path) -> list[dict[str, Any]]:
@@ -174,7 +191,7 @@ def blocks(table: str, cells: Sequence[Cell], sizes: dict[str, str]) -> Iterator
             for protocol in PROTOCOLS:
                 texts = [_power(c.log10_delta[protocol]) for c in any_metric]
                 rows.append((f"exact δ at ε, {protocol}", texts, set()))
-                texts = [_epsilon(c.epsilon_1e6[protocol]) for c in any_metric]
+                texts = [show_epsilon(c.epsilon_1e6[protocol]) for c in any_metric]
                 rows.append((f"exact ε at δ = 10⁻⁶, {protocol}", texts, set()))
             names = [n for c in any_metric for p in PROTOCOLS for n in c.ours[p].names]
             yield Block(dataset, columns, rows, sizes.get(names[0]) if names else None)
@@ -233,7 +250,7 @@ def _power(log10: float | None) -> str:
     return f"{10**log10:.3f}" if log10 > -3 else f"1e{log10:.0f}"
 
 
-def _epsilon(value: float | None) -> str:
+def show_epsilon(value: float | None) -> str:
     if value is None or value != value:
         return "–"
     return "∞" if value == INF else f"{value:.3g}"
@@ -285,8 +302,8 @@ def latex(table: str, cells: Sequence[Cell], sizes: dict[str, str]) -> str:
     title, _, _, _ = TABLES[table]
     lines = [
         r"\begin{table*}[t]",
+        rf"\setcounter{{table}}{{{int(table[-1]) - 1}}}% the paper's number",
         rf"\caption{{{_tex(title)}: published numbers and ours.}}",
-        r"\resizebox{\textwidth}{!}{%",
     ]
     for block in blocks(table, cells, sizes):
         span = (len(block.columns) - 1) // len(MECHANISMS)
@@ -297,6 +314,7 @@ def latex(table: str, cells: Sequence[Cell], sizes: dict[str, str]) -> str:
             rf"\cmidrule(lr){{{3 + i * span}-{2 + (i + 1) * span}}}" for i in range(len(MECHANISMS))
         )
         lines += [
+            r"\resizebox{\textwidth}{!}{%",
             rf"\begin{{tabular}}{{l{'r' * len(block.columns)}}}",
             r"\toprule",
             rf"{_tex(block.dataset.capitalize())} & Original & {groups} \\ {ranges}",
@@ -310,9 +328,8 @@ def latex(table: str, cells: Sequence[Cell], sizes: dict[str, str]) -> str:
                 rf"\textbf{{{_tex(t)}}}" if i in bold else _tex(t) for i, t in enumerate(texts)
             ]
             lines.append(rf"{_tex(label)} & {' & '.join(marked)} \\")
-        lines += [r"\bottomrule", r"\end{tabular}", "", r"\medskip"]
-    lines[-2:] = ["}", r"\end{table*}", ""]
-    return "\n".join(lines)
+        lines += [r"\bottomrule", r"\end{tabular}}\par\medskip"]
+    return "\n".join([*lines, r"\end{table*}", ""])
 
 
 def head(mechanism: str, epsilon: float) -> str:
@@ -322,12 +339,14 @@ def head(mechanism: str, epsilon: float) -> str:
 TEX = {
     "%": r"\%",
     "_": r"\_",
+    r"N\_w": "$N_w$",
     "&": r"\&",
     "`": "",
     "ε": r"$\epsilon$",
     "δ": r"$\delta$",
     "±": r"$\pm$",
     "∞": r"$\infty$",
+    "<": "$<$",
     "≥": r"$\geq$",
     "≤": r"$\leq$",
     "–": "--",
@@ -336,6 +355,8 @@ TEX = {
 
 
 def _tex(text: str) -> str:
+    text = re.sub(r"^1e(-?\d+)$", r"$10^{\1}$", text)
+    text = re.sub(r"^-(?=\d)", "$-$", text)
     for mark, code in TEX.items():
         text = text.replace(mark, code)
     return text
@@ -386,19 +407,16 @@ SLIPS = (
 )
 
 
-def table4(results: "pd.DataFrame") -> str:
+def table4(results: "pd.DataFrame") -> Plain:
     """Dataset sizes as printed, and those of the corpora that were run."""
-    lines = [
-        "### Table 4: the data",
-        "",
-        "| dataset | printed: tokens, train, test | ours: tokens a test sentence, train + validation, test |",
-        "|---|---|---|",
-    ]
+    rows = []
     for name, (length, train, test) in TABLE4.items():
         printed = f"{length}, {'/'.join(map(str, train))}, {'/'.join(map(str, test))}"
-        lines.append(f"| {name} | {printed} | {_measured(results, name)} |")
-    lines.append(f"| sst2_sentence | – | {_measured(results, 'sst2_sentence')} |")
-    return "\n".join([*lines, "", *(f"- {slip}" for slip in SLIPS), ""])
+        rows.append([name, printed, _measured(results, name)])
+    rows.append(["sst2_sentence", "–", _measured(results, "sst2_sentence")])
+    heads = ["dataset", "printed: tokens, train, test"]
+    heads.append("ours: tokens a test sentence, train + validation, test")
+    return Plain("Table 4: the data", heads, rows, list(SLIPS))
 
 
 def _measured(results: "pd.DataFrame", dataset: str) -> str:
