@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from trlap.cache import digest
-from trlap.report.tables import INF, Plain, show_epsilon
+from trlap.report.tables import Plain, show_epsilon
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +23,7 @@ DEBIAS = ("none", "unbiased", "posterior")
 RESPONSES = ("krr", "srr", "crr")  # whose noise is known word by word
 GROUP = ["train", "seeds", "classifier", "lr", "learning"]
 COLUMNS = (
-    *("protocol", "dataset", "embedding", "mechanism", "calibration", "epsilon"),
+    *("protocol", "dataset", "embedding", "mechanism", "calibration", "epsilon", "chosen"),
     *("train_on", "test_on", "debias", "classifier", "lr", "patience", "train", "seeds"),
     *("accuracy", "low", "high", "deviation", "macro_f1", "majority"),
     *("validation_accuracy", "epochs"),
@@ -56,6 +56,7 @@ def classified(results: "pd.DataFrame", published: Sequence[dict[str, Any]]) -> 
             | found["inputs"]
             | {key: found.get(key) for key in ("deviation", "macro_f1", "majority")}
             | {
+                "chosen": chosen(config["mechanism"]),
                 "classifier": config["classifier"]["name"],
                 **{key: config["classifier"].get(key) for key in ("lr", "patience")},
                 "learning": digest(
@@ -79,6 +80,13 @@ def classified(results: "pd.DataFrame", published: Sequence[dict[str, Any]]) -> 
         )
     frame = pd.DataFrame(rows, columns=[*COLUMNS, "data", "noise", "learning", "limited"])
     return frame.sort_values([*COLUMNS[:4], "epsilon", "run"], ignore_index=True)
+
+
+def chosen(mechanism: dict[str, Any]) -> str:
+    """The size of neighbourhoods or the number of centres where somebody chose it: "K=148", else ""."""
+    return ", ".join(
+        f"{key}={mechanism[key]}" for key in ("K", "m") if isinstance(mechanism.get(key), int)
+    )
 
 
 def write(rows: "pd.DataFrame", to: Path) -> None:
@@ -110,7 +118,8 @@ def figure4(rows: "pd.DataFrame") -> dict[tuple[str, str], "pd.DataFrame"]:
 
 @dataclass
 class Debiased:
-    """Cells of one dataset: `cells` and the level without noise, `clean`, by what was undone.
+    """Cells of one dataset: `cells` and the level without noise, `clean`, by what was undone. `others`
+    are decoded too, with another number of centres than the mechanism's own choice.
 
     Decoded vectors are learned from with other settings, so each way has a level of its own.
     """
@@ -119,6 +128,7 @@ class Debiased:
     embedding: str
     cells: dict[str, "pd.DataFrame"]
     clean: dict[str, "pd.DataFrame"]
+    others: dict[str, "pd.DataFrame"]
 
     @property
     def any_row(self) -> Any:
@@ -128,19 +138,21 @@ class Debiased:
 def debiased(rows: "pd.DataFrame") -> list[Debiased]:
     """Trained on private words, tested on original ones."""
     inputs = {"protocol": "paper", "train_on": "private", "test_on": "original"}
-    chosen = rows[(rows[list(inputs)] == list(inputs.values())).all(axis=1)]
-    chosen = chosen[chosen.mechanism.isin(RESPONSES)]
+    read = rows[(rows[list(inputs)] == list(inputs.values())).all(axis=1)]
+    read = read[read.mechanism.isin(RESPONSES)]
     size = GROUP[:3]
     found = []
-    for (dataset, embedding), part in chosen.groupby(["dataset", "embedding"]):
+    for (dataset, embedding), part in read.groupby(["dataset", "embedding"]):
         part = commonest(part, size)
-        cells = {how: commonest(part[part.debias == how], GROUP) for how in DEBIAS}
+        every = {how: commonest(part[part.debias == how], GROUP) for how in DEBIAS}
+        cells = {how: own[own.chosen == ""] for how, own in every.items()}
+        others = {how: own[own.chosen != ""] for how, own in every.items()}
         # without noise private words are the originals: whichever the classifier was to read
         same = (rows[size] == list(part.iloc[0][size])).all(axis=1) & (rows.protocol == "paper")
         same &= (rows.dataset == dataset) & (rows.embedding == embedding)
         none = rows[same & (rows.mechanism == "none")]
         clean = {how: none[none.learning.isin(own.learning)] for how, own in cells.items()}
-        found.append(Debiased(dataset, embedding, cells, clean))
+        found.append(Debiased(dataset, embedding, cells, clean, others))
     return found
 
 
@@ -171,16 +183,16 @@ def debias_table(rows: "pd.DataFrame") -> Plain:
     """What is gained by reading each private word as what it says about the original."""
     lines = []
     for panel in debiased(rows):
-        every = [(r.mechanism, r.epsilon) for own in panel.cells.values() for r in own.itertuples()]
-        for mechanism, epsilon in [("none", INF), *sorted(set(every))]:
-            texts = []
-            for how in DEBIAS:
-                own = panel.clean[how] if mechanism == "none" else panel.cells[how]
-                own = own[(own.mechanism == mechanism) & (own.epsilon == epsilon)]
-                texts.append(_accuracy(next(own.itertuples())) if len(own) else "–")
-            names = [panel.dataset, panel.embedding, mechanism, show_epsilon(epsilon)]
-            if set(texts) != {"–"}:
-                lines.append([*names, *texts, f"{panel.any_row.majority:.3f}"])
+        parts = (panel.clean, panel.cells, panel.others)
+        own = {how: [r for part in parts for r in part[how].itertuples()] for how in DEBIAS}
+        every = {_line(r) for rows in own.values() for r in rows}
+        for line in sorted(every, key=lambda line: (line[0] != "none", line)):
+            found = {how: [r for r in own[how] if _line(r) == line] for how in DEBIAS}
+            texts = [_accuracy(rows[0]) if rows else "–" for rows in found.values()]
+            mechanism, epsilon, size = line
+            label = f"{mechanism}, {size}" if size else mechanism
+            names = [panel.dataset, panel.embedding, label, show_epsilon(epsilon)]
+            lines.append([*names, *texts, f"{panel.any_row.majority:.3f}"])
     return Plain(
         "Undoing the known noise: trained on private words, tested on original ones",
         ["dataset", "vectors", "mechanism", "ε", "plain", "unbiased", "posterior", "majority"],
@@ -191,6 +203,10 @@ def debias_table(rows: "pd.DataFrame") -> Plain:
             "has its own level without noise (`none`). `python run.py -m experiment=debias`"
         ],
     )
+
+
+def _line(row: Any) -> tuple[str, float, str]:
+    return row.mechanism, row.epsilon, row.chosen
 
 
 def _mechanism(row: Any) -> str:

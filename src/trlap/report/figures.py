@@ -188,14 +188,15 @@ def debias(rows: "pd.DataFrame") -> Figure | None:
         some = panel.any_row
         _floor(axes, [some.majority])
         axes.set_title(f"{panel.dataset}, {panel.embedding}, {some.train:,} sentences", fontsize=10)
-        axes.set(xlabel="ε of a word (holds, δ = 0)")
+        every = sorted({e for own in panel.cells.values() for e in own.epsilon})
+        axes.set(xscale="linear", xlabel="ε of a word (holds, δ = 0)", xticks=every)
     grid[0, 0].set_ylabel("accuracy")
     keys = [Line2D([], [], color=STYLES[m][0], marker=STYLES[m][1], label=m) for m in sorted(used)]
     names = {"none": "plain", "unbiased": "unbiased", "posterior": "posterior"}
     keys += [Line2D([], [], color="grey", ls=DEBIAS_DASHES[h], label=n) for h, n in names.items()]
     keys += [Line2D([], [], color="black", lw=1, label="no noise, learned alike")]
     keys += [_floor_key("majority class")]
-    figure.legend(handles=keys, loc="outside lower center", ncols=8, frameon=False, fontsize=9)
+    figure.legend(handles=keys, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
     return figure
 
 
