@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn.utils.rnn import PackedSequence
 
 from trlap.rewrite.batches import Layout
-from trlap.rewrite.cpu import Layer, dropout
+from trlap.rewrite.cpu import PIECE, Layer, cross_entropy, dropout
 
 
 @pytest.mark.parametrize("sizes", [[4, 4, 2, 1], [3], [2, 2]])
@@ -65,3 +65,26 @@ def test_dropout_that_drops_nothing_or_all() -> None:
     assert torch.equal(dropout(values, 0.5, False), values)
     assert torch.equal(dropout(values, 0.0, True), values)
     assert not dropout(values, 1.0, True).any()
+
+
+@pytest.mark.parametrize("tokens", [1, PIECE, PIECE + 3])
+def test_cross_entropy_is_torch_s(tokens: int) -> None:
+    torch.manual_seed(0)
+    shapes = [(tokens, 4), (7, 4), (7,)]
+    rows, weight, bias = (10 * torch.randn(s, dtype=torch.double) for s in shapes)
+    given = [x.requires_grad_() for x in (rows, weight, bias)]
+    targets = torch.randint(7, (tokens,))
+    ours = cross_entropy(rows, weight, bias, targets)
+    scores = nn.functional.linear(rows, weight, bias)
+    theirs = nn.functional.cross_entropy(scores, targets, reduction="sum")
+    torch.testing.assert_close(ours, theirs)
+    for factor in (1, 0.3):
+        found = [torch.autograd.grad(x * factor, given, retain_graph=True) for x in (ours, theirs)]
+        torch.testing.assert_close(*found)
+    with torch.no_grad():
+        assert torch.equal(cross_entropy(rows, weight, bias, targets), ours)
+
+
+def test_a_loss_that_is_not_finite_stays_so() -> None:
+    rows, bias = torch.randn(3, 4), torch.tensor([0.0, torch.nan, 0.0])
+    assert cross_entropy(rows, torch.randn(3, 4), bias, torch.zeros(3, dtype=torch.int64)).isnan()

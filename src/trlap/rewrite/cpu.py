@@ -1,14 +1,17 @@
-"""What torch does slowly on a CPU: LSTMs over sentences of several lengths, and dropout."""
+"""What torch does slowly on a CPU: LSTMs over sentences of several lengths, dropout, softmax over many words."""
 
 from itertools import accumulate
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import linear
 
 # a gradient times the derivative of σ or tanh by its output, in one pass
 sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
 tanh_backward = torch.ops.aten.tanh_backward.grad_input
+
+PIECE = 512  # tokens whose scores are in memory at a time
 
 
 def dropout(values: Tensor, share: float, training: bool) -> Tensor:
@@ -83,3 +86,46 @@ def steps(sizes: list[int], reverse: bool) -> list[tuple[slice, slice, slice]]:
         found.append((now, slice(starts[t], starts[t] + known), slice(before, before + known)))
         last = t
     return found
+
+
+def cross_entropy(rows: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+    """−Σ_t ln softmax(weight · rows_t + bias) at targets_t."""
+    if not rows.is_cpu:
+        return nn.functional.cross_entropy(linear(rows, weight, bias), targets, reduction="sum")
+    loss: Tensor = CrossEntropy.apply(rows, weight, bias, targets, torch.is_grad_enabled())
+    return loss
+
+
+class CrossEntropy(torch.autograd.Function):
+    """Loss and gradients piece by piece, in one buffer.
+
+    Three tensors of tokens × vocabulary, as torch makes them, are gigabytes for the paper's model: to get
+    them from the system and to read them back takes a fifth of the time.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, rows: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, learning: bool
+    ) -> Tensor:
+        loss, buffer = rows.new_zeros(()), rows.new_empty(min(PIECE, len(rows)), len(weight))
+        d_rows, d_weight, d_bias = map(torch.zeros_like, (rows, weight, bias))
+        pieces = zip(*(x.split(PIECE) for x in (rows, targets[:, None], d_rows)), strict=True)
+        for piece, target, d_piece in pieces:
+            scores = torch.addmm(bias, piece, weight.T, out=buffer[: len(piece)])
+            scores -= scores.amax(1, keepdim=True)
+            chosen = scores.gather(1, target)
+            total = scores.exp_().sum(1, keepdim=True)
+            loss += (total.log() - chosen).sum()
+            if (
+                learning
+            ):  # scores / total − 1[target], with the division left to the smaller factors
+                scores.scatter_add_(1, target, -total)
+                torch.mm(scores, weight, out=d_piece).div_(total)
+                d_weight.addmm_(scores.T, piece / total)
+                d_bias.addmv_(scores.T, 1 / total[:, 0])
+        ctx.save_for_backward(d_rows, d_weight, d_bias)
+        return loss
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        return *(grads[0] * grad for grad in ctx.saved_tensors), None, None

@@ -15,10 +15,10 @@ packed, not padded, so that nothing else reaches an LSTM or the softmax.
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, linear
+from torch.nn.functional import linear
 
 from trlap.rewrite.batches import Layout
-from trlap.rewrite.cpu import dropout
+from trlap.rewrite.cpu import cross_entropy, dropout
 
 QUIET = -6.0  # log σ² of a sampled code when training starts
 
@@ -70,7 +70,7 @@ class AutoEncoder(nn.Module):
         given = self.from_code(code).index_select(0, layout.owner)  # indexing would sort to go back
         rows = dropout(self.embedding(inputs), self.dropout, self.training) + given
         written, _ = layout.run(self.decoder, rows)
-        return cross_entropy(self._scores(written), targets, reduction="sum")
+        return cross_entropy(*self._last(written), self.bias, targets)
 
     def write(self, code: Tensor, limit: int) -> Tensor:
         """The likeliest next word, again and again, until all sentences have ended or are `limit` long.
@@ -83,15 +83,15 @@ class AutoEncoder(nn.Module):
         words: list[Tensor] = []
         while len(words) < limit and not ended.all():
             written, state = self.decoder((self.embedding(word) + given)[None], state)
-            word = self._scores(written[0]).argmax(1).masked_fill(ended, self.boundary)
+            scores = linear(*self._last(written[0]), self.bias)
+            word = scores.argmax(1).masked_fill(ended, self.boundary)
             ended = word == self.boundary
             words.append(word)
         return torch.stack(words, dim=1)
 
-    def _scores(self, written: Tensor) -> Tensor:
+    def _last(self, written: Tensor) -> tuple[Tensor, Tensor]:
+        """Whose product, plus the bias, are the scores of all words."""
         written = dropout(written, self.dropout, self.training)
         if self.tied:  # a word's score is the product with its own vector
-            return linear(
-                self.output(written), self.embedding.weight[: self.boundary + 1], self.bias
-            )
-        return linear(written, self.output.weight, self.bias)
+            return self.output(written), self.embedding.weight[: self.boundary + 1]
+        return written, self.output.weight
