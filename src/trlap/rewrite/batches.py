@@ -9,6 +9,9 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
 from trlap.data.tokens import Vocabulary
+from trlap.rewrite.cpu import Layer, dropout
+
+WEIGHTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
 
 class Sentences(nn.Module):
@@ -62,14 +65,25 @@ class Layout:
         return padded[self.order, : len(self.filled)].T[self.filled]
 
     def run(self, lstm: nn.LSTM, rows: Tensor) -> tuple[Tensor, Tensor]:
-        """An LSTM over packed rows: its outputs, packed, and its last states, sentences as they were.
-
-        Where all have one length, which is most batches, packing is the plain layout already, and the
-        plain call takes a quarter less time on a CPU.
-        """
-        if self.sizes[0] == self.sizes[-1]:
-            outputs, (states, _) = lstm(rows.view(len(self.sizes), len(self.order), -1))
-            return outputs.flatten(0, 1), states
-        packed = PackedSequence(rows, self.sizes, self.order, self.order.argsort())
-        outputs, (states, _) = lstm(packed)
-        return outputs.data, states
+        """An LSTM over packed rows: its outputs, packed, and its last states, sentences as they were."""
+        if self.sizes[0] == self.sizes[-1]:  # packing is the plain layout already, which is faster
+            outputs, (last, _) = lstm(rows.view(len(self.sizes), len(self.order), -1))
+            return outputs.flatten(0, 1), last
+        back = self.order.argsort()
+        if not rows.is_cpu:
+            outputs, (last, _) = lstm(PackedSequence(rows, self.sizes, self.order, back))
+            return outputs.data, last
+        sizes = self.sizes.tolist()
+        starts = self.sizes.cumsum(0) - self.sizes
+        ends = starts[self.filled.sum(0) - 1] + torch.arange(len(back))  # each sentence's last row
+        states = []
+        for layer in range(lstm.num_layers):
+            rows = dropout(rows, lstm.dropout, lstm.training and layer > 0)
+            both = []
+            for reverse in range(1 + lstm.bidirectional):
+                name = f"_l{layer}" + "_reverse" * reverse
+                w, u, b, c = (getattr(lstm, kind + name) for kind in WEIGHTS)
+                both.append(Layer.apply(rows, w, u, b + c, sizes, reverse))
+                states.append(both[-1].index_select(0, back if reverse else ends[back]))
+            rows = torch.cat(both, dim=1)
+        return rows, torch.stack(states)

@@ -15,9 +15,10 @@ packed, not padded, so that nothing else reaches an LSTM or the softmax.
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, linear
+from torch.nn.functional import linear
 
 from trlap.rewrite.batches import Layout
+from trlap.rewrite.cpu import cross_entropy, dropout
 
 QUIET = -6.0  # log σ² of a sampled code when training starts
 
@@ -53,11 +54,11 @@ class AutoEncoder(nn.Module):
             nn.init.xavier_uniform_(layer.weight, gain=2)
         if sampled:
             nn.init.constant_(self.to_code.bias[code:], QUIET)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = dropout
 
     def encode(self, rows: Tensor, layout: Layout) -> Tensor:
         """A code for each sentence of packed rows."""
-        _, states = layout.run(self.encoder, self.dropout(rows))
+        _, states = layout.run(self.encoder, dropout(rows, self.dropout, self.training))
         code: Tensor = self.to_code(torch.cat([states[-2], states[-1]], dim=1))
         if self.sampled:
             mean, log_variance = code.chunk(2, dim=1)
@@ -67,9 +68,9 @@ class AutoEncoder(nn.Module):
     def loss(self, code: Tensor, inputs: Tensor, targets: Tensor, layout: Layout) -> Tensor:
         """−ln p(sentence | code), summed over the words of all sentences, their ends included."""
         given = self.from_code(code).index_select(0, layout.owner)  # indexing would sort to go back
-        rows = self.dropout(self.embedding(inputs)) + given
+        rows = dropout(self.embedding(inputs), self.dropout, self.training) + given
         written, _ = layout.run(self.decoder, rows)
-        return cross_entropy(self._scores(written), targets, reduction="sum")
+        return cross_entropy(*self._last(written), self.bias, targets)
 
     def write(self, code: Tensor, limit: int) -> Tensor:
         """The likeliest next word, again and again, until all sentences have ended or are `limit` long.
@@ -82,15 +83,15 @@ class AutoEncoder(nn.Module):
         words: list[Tensor] = []
         while len(words) < limit and not ended.all():
             written, state = self.decoder((self.embedding(word) + given)[None], state)
-            word = self._scores(written[0]).argmax(1).masked_fill(ended, self.boundary)
+            scores = linear(*self._last(written[0]), self.bias)
+            word = scores.argmax(1).masked_fill(ended, self.boundary)
             ended = word == self.boundary
             words.append(word)
         return torch.stack(words, dim=1)
 
-    def _scores(self, written: Tensor) -> Tensor:
-        written = self.dropout(written)
+    def _last(self, written: Tensor) -> tuple[Tensor, Tensor]:
+        """Whose product, plus the bias, are the scores of all words."""
+        written = dropout(written, self.dropout, self.training)
         if self.tied:  # a word's score is the product with its own vector
-            return linear(
-                self.output(written), self.embedding.weight[: self.boundary + 1], self.bias
-            )
-        return linear(written, self.output.weight, self.bias)
+            return self.output(written), self.embedding.weight[: self.boundary + 1]
+        return written, self.output.weight

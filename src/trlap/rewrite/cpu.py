@@ -1,0 +1,131 @@
+"""What torch does slowly on a CPU: LSTMs over sentences of several lengths, dropout, softmax over many words."""
+
+from itertools import accumulate
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear
+
+# a gradient times the derivative of σ or tanh by its output, in one pass
+sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
+tanh_backward = torch.ops.aten.tanh_backward.grad_input
+
+PIECE = 512  # tokens whose scores are in memory at a time
+
+
+def dropout(values: Tensor, share: float, training: bool) -> Tensor:
+    """torch's takes 15 ns a value on a CPU, nearly all of it for `bernoulli_`; uniform draws take 4."""
+    if not values.is_cpu or not training or share in (0, 1):
+        return nn.functional.dropout(values, share, training)
+    return values * torch.rand_like(values).ge_(share).div_(1 - share)
+
+
+class Layer(torch.autograd.Function):
+    """One layer of an LSTM in one direction over packed rows: its outputs, packed.
+
+        i, f, o = σ(W x + U h + b)    z = tanh(W x + U h + b)    c' = f·c + i·z    h' = o·tanh c'
+
+    At step t there are `sizes[t]` sentences, no more than before. For several lengths torch's own does not
+    use oneDNN's kernels, and takes up to twice the time of its matrix products. Here gradients of the
+    weights are one product each, instead of one a step, and no step makes a new tensor of its gates.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, rows: Tensor, w: Tensor, u: Tensor, bias: Tensor, sizes: list[int], reverse: bool
+    ) -> Tensor:
+        gates = torch.addmm(bias, rows, w.T)
+        outputs = gates.new_empty(len(rows), u.shape[1])
+        cells, bounded = torch.empty_like(outputs), torch.empty_like(outputs)
+        for now, old, before in steps(sizes, reverse):
+            gates[old].addmm_(outputs[before], u.T)
+            i, f, z, o = gates[now].chunk(4, dim=1)
+            for gate in (i, f, o):
+                gate.sigmoid_()
+            torch.mul(i, z.tanh_(), out=cells[now])
+            cells[old].addcmul_(f[: old.stop - old.start], cells[before])
+            torch.mul(torch.tanh(cells[now], out=bounded[now]), o, out=outputs[now])
+        ctx.save_for_backward(rows, w, u, gates, outputs, cells, bounded)
+        ctx.sizes, ctx.reverse = sizes, reverse
+        return outputs
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        rows, w, u, gates, outputs, cells, bounded = ctx.saved_tensors
+        order = steps(ctx.sizes, ctx.reverse)
+        d_outputs, d_cells = grads[0].clone(), torch.zeros_like(cells)
+        d_gates = torch.empty_like(gates)
+        for now, old, before in reversed(order):
+            i, f, z, o = gates[now].chunk(4, dim=1)
+            d_i, d_f, d_z, d_o = d_gates[now].chunk(4, dim=1)
+            known = old.stop - old.start
+            d_output, tanh_c = d_outputs[now], bounded[now]
+            d_cell = d_cells[now].add_(torch.ops.aten.tanh_backward(d_output * o, tanh_c))
+            sigmoid_backward(d_output * tanh_c, o, grad_input=d_o)
+            sigmoid_backward(d_cell * z, i, grad_input=d_i)
+            tanh_backward(d_cell * i, z, grad_input=d_z)
+            sigmoid_backward(d_cell[:known] * cells[before], f[:known], grad_input=d_f[:known])
+            d_f[known:] = 0
+            d_outputs[before].addmm_(d_gates[old], u)
+            torch.mul(d_cell[:known], f[:known], out=d_cells[before])
+        d_u = torch.cat([d_gates[old] for _, old, _ in order]).T
+        d_u = d_u @ torch.cat([outputs[before] for _, _, before in order])
+        return d_gates @ w, d_gates.T @ rows, d_u, d_gates.sum(0), None, None
+
+
+def steps(sizes: list[int], reverse: bool) -> list[tuple[slice, slice, slice]]:
+    """In the order of reading: a step's rows, those of them with a word read before, and those words."""
+    starts = [0, *accumulate(sizes)]
+    order = range(len(sizes))[:: -1 if reverse else 1]
+    found, last = [], None
+    for t in order:
+        known = 0 if last is None else min(sizes[t], sizes[last])
+        before = starts[t if last is None else last]
+        now = slice(starts[t], starts[t + 1])
+        found.append((now, slice(starts[t], starts[t] + known), slice(before, before + known)))
+        last = t
+    return found
+
+
+def cross_entropy(rows: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
+    """−Σ_t ln softmax(weight · rows_t + bias) at targets_t."""
+    if not rows.is_cpu:
+        return nn.functional.cross_entropy(linear(rows, weight, bias), targets, reduction="sum")
+    loss: Tensor = CrossEntropy.apply(rows, weight, bias, targets, torch.is_grad_enabled())
+    return loss
+
+
+class CrossEntropy(torch.autograd.Function):
+    """Loss and gradients piece by piece, in one buffer.
+
+    Three tensors of tokens × vocabulary, as torch makes them, are gigabytes for the paper's model: to get
+    them from the system and to read them back takes a fifth of the time.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, rows: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, learning: bool
+    ) -> Tensor:
+        loss, buffer = rows.new_zeros(()), rows.new_empty(min(PIECE, len(rows)), len(weight))
+        d_rows, d_weight, d_bias = map(torch.zeros_like, (rows, weight, bias))
+        pieces = zip(*(x.split(PIECE) for x in (rows, targets[:, None], d_rows)), strict=True)
+        for piece, target, d_piece in pieces:
+            scores = torch.addmm(bias, piece, weight.T, out=buffer[: len(piece)])
+            scores -= scores.amax(1, keepdim=True)
+            chosen = scores.gather(1, target)
+            total = scores.exp_().sum(1, keepdim=True)
+            loss += (total.log() - chosen).sum()
+            if (
+                learning
+            ):  # scores / total − 1[target], with the division left to the smaller factors
+                scores.scatter_add_(1, target, -total)
+                torch.mm(scores, weight, out=d_piece).div_(total)
+                d_weight.addmm_(scores.T, piece / total)
+                d_bias.addmv_(scores.T, 1 / total[:, 0])
+        ctx.save_for_backward(d_rows, d_weight, d_bias)
+        return loss
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        return *(grads[0] * grad for grad in ctx.saved_tensors), None, None
