@@ -164,7 +164,13 @@ def figure4(rows: "pd.DataFrame", published: Sequence[dict[str, Any]]) -> Figure
         Line2D([], [], color="black", lw=1, label="no noise"),
         _floor_key("majority class"),
     ]
-    figure.legend(handles=keys, loc="outside lower center", ncols=8, frameon=False, fontsize=9)
+    figure.legend(
+        handles=keys,
+        loc="outside lower center",
+        ncols=3 if len(panels) == 1 else 6 if len(panels) == 2 else 8,
+        frameon=False,
+        fontsize=9,
+    )
     return figure
 
 
