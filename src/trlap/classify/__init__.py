@@ -123,15 +123,15 @@ def classify(
             with torch.random.fork_rng([device] if device.startswith("cuda") else []):
                 seed_torch(seed, "classify/weights", 0)
                 trained = model().to(device)
-                run = fit(trained, train, validation, cfg, seed, _seen(show, number, cfg, train))
-                history = history or run["history"]
+                shown = _seen(show, number, cfg, train)
+                run, curve = fit(trained, train, validation, cfg, seed, shown)
+                history = history or curve
             found = scores(trained, test.read).argmax(1).cpu().numpy()
             table = np.zeros_like(confusion)
             np.add.at(table, (truth, found), 1)
             right.append(found == truth)
             accuracy = float(right[-1].mean())
-            run |= {"accuracy": accuracy, "macro_f1": macro_f1(table)}
-            runs.append({key: value for key, value in run.items() if key != "history"})
+            runs.append(run | {"accuracy": accuracy, "macro_f1": macro_f1(table)})
             confusion += table
     accuracies = [run["accuracy"] for run in runs]
     return Classified(
@@ -172,8 +172,9 @@ def standardised(
 
 def fit(
     model: nn.Module, train: Part, validation: Part, cfg: config.Classifier, seed: int, show: Show
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Train; leave the weights of the best epoch: highest validation accuracy, of equals the lower loss.
+    Returns what came of it, and every epoch's losses and validation accuracy.
 
     The order of sentences is a function of (seed, epoch), dropout of (seed, epoch, batch).
     """
@@ -200,9 +201,9 @@ def fit(
             total += loss.detach() * len(rows)
             seen += len(rows)
             show(seen / (cfg.epochs * train.read.size), seen)
-        found = scores(model, validation.read)
-        right = (found.argmax(1) == validation.labels).double().mean().item()
-        value = (right, -cross_entropy(found, validation.labels).item())
+        scored = scores(model, validation.read)
+        right = (scored.argmax(1) == validation.labels).double().mean().item()
+        value = (right, -cross_entropy(scored, validation.labels).item())
         history.append(
             {
                 "epoch": epoch,
@@ -217,14 +218,14 @@ def fit(
         elif cfg.patience is not None and epoch - chosen >= cfg.patience:
             break
     model.load_state_dict(weights)
-    return {
+    found = {
         "seed": seed,
         "epoch": chosen,
         "epochs": epoch,
         "validation_accuracy": best[0],
         "validation_loss": -best[1],
-        "history": history,
     }
+    return found, history
 
 
 def scores(model: nn.Module, read: Any) -> Tensor:

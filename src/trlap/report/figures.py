@@ -76,9 +76,7 @@ def curves(
     own = [c for c in cells if c.dataset == dataset and c.table in ("table2", "table3")]
     if not any(ours.values for c in own for ours in c.ours.values()):
         return None
-    figure, grid = plt.subplots(
-        1, len(metrics), figsize=(4.6 * len(metrics), 3.6), layout="constrained", squeeze=False
-    )
+    figure, grid = _grid(1, len(metrics), 4.6, 3.6)
     for axes, metric in zip(grid[0], metrics, strict=True):
         for mechanism in ("gaussian", "laplace", "trlap"):
             line = sorted(
@@ -115,13 +113,7 @@ def curves(
         Line2D([], [], color="grey", ls=":", marker="o", mfc="white", label="ours, paper"),
         Line2D([], [], color="black", lw=1, label="ours, non-private"),
     ]
-    figure.legend(
-        handles=keys,
-        loc="outside lower center",
-        ncols=7 if len(metrics) > 1 else 3,
-        frameon=False,
-        fontsize=9,
-    )
+    _legend(figure, keys, 7 if len(metrics) > 1 else 3)
     figure.suptitle(title)
     return figure
 
@@ -133,8 +125,7 @@ def figure4(rows: "pd.DataFrame", published: Sequence[dict[str, Any]]) -> Figure
     panels = downstream.figure4(rows)
     if not panels:
         return None
-    size = (max(7, 3.7 * len(panels)), 7)
-    figure, grid = plt.subplots(2, len(panels), figsize=size, layout="constrained", squeeze=False)
+    figure, grid = _grid(2, len(panels), max(3.7, 7 / len(panels)), 3.5)
     used: set[str] = set()
     for (upper, lower), ((dataset, embedding), own) in zip(grid.T, panels.items(), strict=True):
         named = downstream.NAMED.get(embedding, embedding)
@@ -164,13 +155,7 @@ def figure4(rows: "pd.DataFrame", published: Sequence[dict[str, Any]]) -> Figure
         Line2D([], [], color="black", lw=1, label="no noise"),
         _floor_key("majority class"),
     ]
-    figure.legend(
-        handles=keys,
-        loc="outside lower center",
-        ncols=3 if len(panels) == 1 else 6 if len(panels) == 2 else 8,
-        frameon=False,
-        fontsize=9,
-    )
+    _legend(figure, keys, 3 if len(panels) == 1 else 6 if len(panels) == 2 else 8)
     return figure
 
 
@@ -182,8 +167,7 @@ def debias(rows: "pd.DataFrame") -> Figure | None:
     panels = downstream.debiased(rows)
     if not panels:
         return None
-    size = (max(7, 4.6 * len(panels)), 4.4)
-    figure, grid = plt.subplots(1, len(panels), figsize=size, layout="constrained", squeeze=False)
+    figure, grid = _grid(1, len(panels), max(4.6, 7 / len(panels)), 4.4)
     used: set[str] = set()
     for axes, panel in zip(grid[0], panels, strict=True):
         for how, dash in DEBIAS_DASHES.items():
@@ -202,7 +186,7 @@ def debias(rows: "pd.DataFrame") -> Figure | None:
     keys += [Line2D([], [], color="grey", ls=DEBIAS_DASHES[h], label=n) for h, n in names.items()]
     keys += [Line2D([], [], color="black", lw=1, label="no noise, learned alike")]
     keys += [_floor_key("majority class")]
-    figure.legend(handles=keys, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
+    _legend(figure, keys, 4)
     return figure
 
 
@@ -260,9 +244,8 @@ def frontier(points: "pd.DataFrame") -> Figure | None:
     if not panels:
         return None
     columns = min(2, len(panels))
-    shape = (-(-len(panels) // columns), columns)
-    size = (5.2 * shape[1], 3.9 * shape[0] + 0.8)
-    figure, grid = plt.subplots(*shape, figsize=size, layout="constrained", squeeze=False)
+    lines = -(-len(panels) // columns)
+    figure, grid = _grid(lines, columns, 5.2, 3.9 + 0.8 / lines)
     for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)
     used: set[str] = set()
@@ -277,8 +260,20 @@ def frontier(points: "pd.DataFrame") -> Figure | None:
         look = {"color": "grey", "marker": "o", "mfc": "white", "ls": ""}
         keys.append(Line2D([], [], label="hollow: the authors' noise", **look))  # type: ignore[arg-type]
     keys.append(_floor_key("best constant, majority class"))
-    figure.legend(handles=keys, loc="outside lower center", ncols=6, frameon=False, fontsize=9)
+    _legend(figure, keys, 6)
     return figure
+
+
+def _grid(lines: int, columns: int, width: float, height: float) -> tuple[Figure, Any]:
+    """Panels of that size."""
+    size = (columns * width, lines * height)
+    return plt.subplots(lines, columns, figsize=size, layout="constrained", squeeze=False)
+
+
+def _legend(figure: Figure, keys: list[Line2D], columns: int) -> None:
+    """One for all panels, below them."""
+    look: dict[str, Any] = {"ncols": columns, "frameon": False, "fontsize": 9}
+    figure.legend(handles=keys, loc="outside lower center", **look)
 
 
 def _lines(
