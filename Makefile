@@ -4,7 +4,7 @@ BIN := .venv/bin
 ASSETS := outputs/cache/assets/.complete
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all report check peers ray lock clean-cache
+.PHONY: help setup run test test-all report bench check peers ray lock clean-cache
 
 help: ## what you can type
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,12 +23,15 @@ test-all: setup peers ray ## the tests and the slow ones
 report: setup ## the paper's tables and figures from the runs in outputs/
 	@$(BIN)/python scripts/report.py
 
+bench: setup peers ## speed, against peers and against the machine's limits; on idle cores
+	$(BIN)/python scripts/bench.py
+
 check: setup ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-peers: .venv-peers/.complete ## install the libraries that the slow tests compare with, in .venv-peers
+peers: .venv-peers/.complete ## install the libraries that the benchmark and the slow tests compare with, in .venv-peers
 
 ray: .venv/.ray ## install what hydra/launcher=ray_cluster and engine=ray need
 

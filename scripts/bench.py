@@ -16,9 +16,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import cache, partial
 from importlib.metadata import version
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -356,28 +358,36 @@ def epoch(training: Any, batches: list[Tensor], fused: bool) -> Job:
     return job
 
 
+def alone(job: Callable[..., Any], *arguments: Any) -> Any:
+    """In a process of its own: its peak memory is that of the job."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        return pool.submit(job, *arguments).result()
+
+
+def peak_memory() -> float:
+    """Of this process so far, in MiB."""
+    status = Path("/proc/self/status")
+    if status.exists():  # getrusage counts the process that started this one too
+        return int(status.read_text().split("VmHWM:")[1].split()[0]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def audited(words: int) -> tuple[float, float]:
+    """Time and memory on top of the exact audit of trlap, for all vectors and for the words in use."""
+    from trlap.audit import exact
+
+    found, before = make("trlap", space(words), 0.1), peak_memory()
+    took = seconds(lambda: (exact.guarantee(found), exact.vector_vocabulary(found, 0)))
+    return took, peak_memory() - before
+
+
 def audit() -> Iterator[Row]:
-    """Time and memory of the exact audit in a process of its own."""
-    code = (
-        "import sys, time, resource; sys.path.insert(0, {scripts!r}); import bench; "
-        "from trlap.audit import exact; from trlap import mechanism; "
-        "found = mechanism.make('trlap', bench.space({words}), 0.1); "
-        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss; start = time.perf_counter(); "
-        "exact.guarantee(found); exact.vector_vocabulary(found, 0); "
-        "print(time.perf_counter() - start, "
-        "resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
-    )
-    sizes, taken = (1000, 3000, 10_000, 30_000), []
-    for words in sizes:
-        line = code.format(scripts=str(ROOT / "scripts"), words=words)
-        done = subprocess.run(
-            [sys.executable, "-c", line], capture_output=True, text=True, check=True
-        )
-        took, memory = map(float, done.stdout.split())
-        taken.append((took, memory / 1024))
-        yield Row(f"exact audit, {words:,} words: time", took, "s")
-        yield Row(f"exact audit, {words:,} words: memory on top", memory / 1024, "MiB")
-    value = exponent(sizes[1:], [max(1.0, m) for _, m in taken[1:]])
+    sizes = (1000, 3000, 10_000, 30_000)
+    taken = [alone(audited, words) for words in sizes]
+    for words, (took, memory) in zip(sizes, taken, strict=True):
+        yield Row(f"exact audit, {words:,} words", took, "s", note=f"{memory:.0f} MiB on top")
+    # of the three larger: below, memory is that of libraries
+    value = exponent(sizes[1:], [max(1.0, memory) for _, memory in taken[1:]])
     yield Row("exact audit: exponent of its memory in the vocabulary", value, "", "≤ 1.1")
 
 
@@ -428,33 +438,33 @@ def memory() -> Iterator[Row]:
     )
 
 
+def drawn(tokens: int, words: int, dimension: int) -> tuple[float, float]:
+    """Time of privatising with gaussian, and memory of that and of the vectors."""
+    before = peak_memory()
+    vectors = np.random.default_rng(0).standard_normal((words, dimension), np.float32)
+    names = [f"w{i}" for i in range(words)]
+    found = make("gaussian", Space(names, vectors, np.full(words, 1 / words), device=DEVICE), 1.0)
+    ids = torch.arange(tokens) % words
+
+    def job() -> None:
+        for block, part in enumerate(ids.split(1024)):
+            found.draw(part, block_generator(1, "bench", block, torch.device(DEVICE)))
+
+    took = statistics.median(seconds(job) for _ in range(1 if tokens > 100_000 else 3))
+    return took, peak_memory() - before
+
+
 def growth() -> Iterator[Row]:
-    """Time of privatising with gaussian: in tokens, vocabulary and dimension."""
-
-    def take(tokens: int, words: int, dimension: int) -> float:
-        found = make("gaussian", space(words, dimension), 1.0)
-        indices = torch.arange(1024) % words
-        blocks = max(1, tokens // 1024)
-
-        def job() -> None:
-            for block in range(blocks):
-                found.draw(indices, block_generator(1, "bench", block, torch.device(DEVICE)))
-
-        seconds(job) if blocks < 50 else None
-        return statistics.median(seconds(job) for _ in range(3 if blocks < 50 else 1))
-
-    for name, cells in (
-        ("tokens", [(n, 3000, 100) for n in (10_000, 100_000, 1_000_000)]),
-        ("vocabulary", [(16_384, n, DIMENSION) for n in (1000, 3000, 10_000, 30_000)]),
-        ("dimension", [(16_384, 3000, n) for n in (100, 300, 900, 1700)]),
+    for name, sizes, cell in (
+        ("tokens", (10_000, 100_000, 1_000_000), lambda n: (n, 3000, 100)),
+        ("vocabulary", (1000, 3000, 10_000, 30_000), lambda n: (20_000, n, DIMENSION)),
+        ("dimension", (100, 300, 900, 1700), lambda n: (20_000, 3000, n)),
     ):
-        place = {"tokens": 0, "vocabulary": 1, "dimension": 2}[name]
-        sizes, times = [cell[place] for cell in cells], [take(*cell) for cell in cells]
-        for size, took in zip(sizes, times, strict=True):
-            yield Row(f"gaussian, {name} {size:,}", took, "s")
-        yield Row(f"gaussian: exponent in {name}", exponent(sizes, times), "")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    yield Row("peak memory of this process", peak, "MiB")
+        taken = [alone(drawn, *cell(size)) for size in sizes]
+        for size, (took, memory) in zip(sizes, taken, strict=True):
+            yield Row(f"gaussian, {name} {size:,}", took, "s", note=f"{memory:.0f} MiB on top")
+        for what, values in zip(("time", "memory"), zip(*taken, strict=True), strict=True):
+            yield Row(f"gaussian: exponent of {what} in {name}", exponent(sizes, values), "")
 
 
 def exponent(sizes: Any, values: Any) -> float:
@@ -472,8 +482,24 @@ def markdown(rows: list[Row]) -> str:
         met = {True: "yes", False: "**no**", None: ""}[row.met]
         note = f" ({row.note})" if row.note else ""
         lines.append(f"| {row.name}{note} | {value} | {row.goal or ''} | {met} |")
-    machine = f"{platform.machine()}, {os.cpu_count()} cores, {DEVICE}, torch {version('torch')}"
-    return "\n".join([*lines, "", f"{machine}, {torch.get_num_threads()} threads", ""])
+    return "\n".join([*lines, "", machine(), ""])
+
+
+def machine() -> str:
+    """What this ran on."""
+    info = Path("/proc/cpuinfo")
+    names = (
+        [line for line in info.read_text().splitlines() if "model name" in line]
+        if info.exists()
+        else []
+    )
+    kind = names[0].split(": ")[1] if names else platform.processor() or platform.machine()
+    device = torch.cuda.get_device_name() if DEVICE.startswith("cuda") else DEVICE
+    used = ", ".join(f"{name} {version(name)}" for name in ("torch", "numpy"))
+    return (
+        f"{kind}, {os.cpu_count()} cores, {torch.get_num_threads()} threads, device {device}; "
+        f"{platform.system()}, Python {platform.python_version()}, {used}"
+    )
 
 
 def main() -> None:
