@@ -249,6 +249,25 @@ def test_published_numbers_stand_beside_ours(tmp_path: Path) -> None:
     assert "protocol=paper dataset=yelp" in cell.fill("paper")
 
 
+def test_exact_values_come_from_any_run_with_that_noise(tmp_path: Path) -> None:
+    demo = result("laplace", 0.2, 1.0, "paper", dataset="demo")
+    demo["guarantee"]["exact"] = {"log10_delta": "-inf", "epsilon_at_delta_1e6": 0.039}
+    short_vectors = result("laplace", 0.5, 1.0, "paper", dataset="demo")
+    short_vectors["provenance"]["config"]["embedding"] = {"name": "random", "dimension": 50}
+    cells = table_cells(
+        load_results(write([demo, short_vectors], tmp_path)),
+        load_published(PUBLISHED / "tables.csv"),
+    )
+    (known,) = {
+        (c.log10_delta["paper"], c.epsilon_1e6["paper"])
+        for c in cells
+        if (c.mechanism, c.epsilon) == ("laplace", 0.2)
+    }
+    assert known == (-math.inf, 0.039)
+    assert not any(c.ours["paper"].values for c in cells)
+    assert all(c.epsilon_1e6["paper"] is None for c in cells if c.epsilon != 0.2)
+
+
 def test_a_calibrated_run_is_not_taken_for_the_papers(tmp_path: Path) -> None:
     exact = result("trlap", 0.05, 99.0)
     exact["provenance"]["config"] = {**exact["provenance"]["config"], "calibration": "exact"}

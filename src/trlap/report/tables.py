@@ -117,9 +117,10 @@ def table_cells(results: "pd.DataFrame", published: Sequence[dict[str, Any]]) ->
     """Every published number with ours beside it.
 
     For each dataset the setup (sizes of data and model) that has most cells; where seeds differ, all
-    of them.
+    of them. Exact values are the noisy vector's, which no data enters: any run with that noise gives them.
     """
     usable = comparable(results)
+    exact = _exact(usable)
     chosen: dict[tuple[str, str], pd.DataFrame] = {}
     found = []
     for item in published:
@@ -129,13 +130,16 @@ def table_cells(results: "pd.DataFrame", published: Sequence[dict[str, Any]]) ->
         rows = chosen[name, dataset]
         if not rows.empty:
             rows = rows[(rows.mechanism == item["mechanism"]) & (rows.epsilon == item["epsilon"])]
+        known = [
+            exact.get((p, item["mechanism"], item["epsilon"]), (None, None)) for p in PROTOCOLS
+        ]
         cell = Cell(
             **{key: item[key] for key in ("table", "dataset", "embedding", "mechanism", "epsilon")},
             metric=item["metric"],
             published=item["value"],
             ours={protocol: Ours() for protocol in PROTOCOLS},
-            log10_delta=dict.fromkeys(PROTOCOLS),
-            epsilon_1e6=dict.fromkeys(PROTOCOLS),
+            log10_delta={p: delta for p, (delta, _) in zip(PROTOCOLS, known, strict=True)},
+            epsilon_1e6={p: epsilon for p, (_, epsilon) in zip(PROTOCOLS, known, strict=True)},
         )
         for row in rows.to_dict("records"):
             value = row[item["metric"]]
@@ -143,10 +147,20 @@ def table_cells(results: "pd.DataFrame", published: Sequence[dict[str, Any]]) ->
                 continue
             cell.ours[row["protocol"]].values.append(value)
             cell.ours[row["protocol"]].names.append(row["name"])
-            cell.log10_delta[row["protocol"]] = row["log10_delta"]
-            cell.epsilon_1e6[row["protocol"]] = row["epsilon_1e6"]
         found.append(cell)
     return found
+
+
+def _exact(usable: "pd.DataFrame") -> dict[tuple[str, str, float], tuple[float, float]]:
+    """By protocol, mechanism and ε: log₁₀ of the exact δ at ε, and the exact ε at δ = 10⁻⁶."""
+    return {
+        (row["protocol"], row["mechanism"], row["epsilon"]): (
+            row["log10_delta"],
+            row["epsilon_1e6"],
+        )
+        for row in usable.to_dict("records")
+        if row["result"]["provenance"]["config"]["embedding"].get("dimension", 300) == 300
+    }
 
 
 def _of_one_setup(usable: "pd.DataFrame", dataset: str, embedding: str) -> "pd.DataFrame":
@@ -213,6 +227,8 @@ def _lines(
         texts = [_text(o, digits) for o in ours]
         yield f"{name}, ours `{protocol}`", texts, best(means, columns, more)
         if metric == "bleu":  # another scale
+            continue
+        if not any(o.values for o in ours):
             continue
         differences = [
             "–" if mean is None else f"{mean - cell.published:+.{digits}f}"
