@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 NOISE = "protocol mechanism epsilon delta clip projection calibration oov seed".split()
 TEXT_METRICS = ("rouge1", "bleu", "n_w", "bertscore")
-TRAINED = ("loss", "token_loss", "perplexity", "history", "draws")
+TRAINED = ("loss", "token_loss", "perplexity", "history", "precision", "draws")
 PACKAGES = "trlap torch numpy datasets tokenizers rouge-score sacrebleu bert-score".split()
 
 

@@ -238,7 +238,7 @@ def test_early_stopping_takes_the_best_epoch(tmp_path: Path) -> None:
 
 
 def test_bad_settings_are_one_line(tmp_path: Path) -> None:
-    with pytest.raises(TrlapError, match="only on CUDA"):
+    with pytest.raises(TrlapError, match="not on cpu"):
         run(tmp_path, trainer=replace(TINY.trainer, precision="16-mixed"))
     with pytest.raises(TrlapError, match="two numbers"):
         run(tmp_path, betas=[0.5, 1.0])

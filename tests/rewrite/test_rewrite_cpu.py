@@ -88,3 +88,32 @@ def test_cross_entropy_is_torch_s(tokens: int) -> None:
 def test_a_loss_that_is_not_finite_stays_so() -> None:
     rows, bias = torch.randn(3, 4), torch.tensor([0.0, torch.nan, 0.0])
     assert cross_entropy(rows, torch.randn(3, 4), bias, torch.zeros(3, dtype=torch.int64)).isnan()
+
+
+def test_under_autocast_factors_are_bfloat16() -> None:
+    """8 bits a factor: gradients differ from float32's by less than 2 % of their length, and do differ."""
+    torch.manual_seed(0)
+    lstm, layout = nn.LSTM(60, 50, 2, bidirectional=True), Layout(torch.tensor([3, 1, 5, 5, 2]))
+    rows, weight, bias = torch.randn(16, 60), torch.randn(70, 100), torch.randn(70)
+    given = [x.requires_grad_() for x in (rows, weight, bias)]
+    targets = torch.randint(70, (16,))
+    found = []
+    for mixed in (False, True):
+        with torch.autocast("cpu", torch.bfloat16, enabled=mixed):
+            outputs, _ = layout.run(lstm, rows)
+            loss = cross_entropy(outputs, weight, bias, targets)
+        assert outputs.dtype == loss.dtype == torch.float32
+        found.append([loss, *torch.autograd.grad(loss, [*given, *lstm.parameters()])])
+    for wide, narrow in zip(*found, strict=True):
+        assert narrow.dtype == torch.float32
+        assert 0 < (wide - narrow).norm() <= 0.02 * wide.norm()
+
+
+def test_an_lstm_over_equal_lengths_under_autocast() -> None:
+    torch.manual_seed(0)
+    lstm, layout, rows = nn.LSTM(60, 50), Layout(torch.tensor([4, 4, 4])), torch.randn(12, 60)
+    wide, last = layout.run(lstm, rows)
+    with torch.autocast("cpu", torch.bfloat16):
+        narrow, narrow_last = layout.run(lstm, rows)
+    assert 0 < (wide - narrow).norm() <= 0.02 * wide.norm()
+    assert 0 < (last - narrow_last).norm() <= 0.02 * last.norm()

@@ -100,9 +100,8 @@ def short(result: dict[str, Any]) -> dict[str, Any]:
                 for key, value in details["private_metrics"].items()
                 if key.endswith("_best_constant")
             },
-            "rewrite": {
-                "history": [_pick(epoch, ("seconds",)) for epoch in trained.get("history") or []]
-            },
+            "rewrite": _pick(trained, ("precision",))
+            | {"history": [_pick(epoch, ("seconds",)) for epoch in trained.get("history") or []]},
             "classify": _known(_pick(classified, CLASSIFIED))
             | {"runs": [_pick(run, RUN) for run in classified.get("runs") or []]},
         },

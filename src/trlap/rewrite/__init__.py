@@ -49,6 +49,7 @@ class Rewritten:
     token_loss: float | None  # averaged over words and ends
     perplexity: float | None  # e^token_loss
     history: list[dict[str, Any]]  # epoch, train_loss, validation_loss, seconds, tokens_per_second
+    precision: str  # in training, which `auto` leaves to the device
     weights: Path  # safetensors; the fine-tuned table is the first rows of `embedding.weight`
     # protocol=release, by split: how often the encoder read each sentence, every time with fresh noise,
     # and in how many batches, each of which has one noise vector where it is shared
@@ -76,7 +77,11 @@ def rewrite(
     goes on from the last whole epoch found there. In the end it holds `weights.safetensors`, and with
     `keep_checkpoints` every epoch's checkpoint.
     """
-    from trlap.rewrite.train import Training, fit  # Lightning, which takes seconds to import
+    from trlap.rewrite.train import (
+        Training,
+        fit,
+        precision,
+    )  # Lightning, which takes seconds to import
 
     torch.set_num_threads(threads)
     if not rows.get("train"):
@@ -137,6 +142,7 @@ def rewrite(
         token_loss=loss / words if words else None,
         perplexity=math.exp(loss / words) if words else None,
         history=history,
+        precision=precision(cfg.trainer.precision, device),
         weights=weights,
         draws=_draws(training, len(history), list(texts)) if released else {},
     )

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
 from trlap.data.tokens import Vocabulary
-from trlap.rewrite.cpu import Layer, dropout
+from trlap.rewrite.cpu import Layer, dropout, factor_type
 
 WEIGHTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
@@ -66,7 +66,9 @@ class Layout:
 
     def run(self, lstm: nn.LSTM, rows: Tensor) -> tuple[Tensor, Tensor]:
         """An LSTM over packed rows: its outputs, packed, and its last states, sentences as they were."""
-        if self.sizes[0] == self.sizes[-1]:  # packing is the plain layout already, which is faster
+        wide = factor_type(rows.dtype) == rows.dtype
+        if self.sizes[0] == self.sizes[-1] and (wide or not rows.is_cpu):
+            # packing is the plain layout already, which is faster
             outputs, (last, _) = lstm(rows.view(len(self.sizes), len(self.order), -1))
             return outputs.flatten(0, 1), last
         back = self.order.argsort()

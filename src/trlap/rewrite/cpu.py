@@ -1,4 +1,8 @@
-"""What torch does slowly on a CPU: LSTMs over sentences of several lengths, dropout, softmax over many words."""
+"""What torch does slowly on a CPU: LSTMs over sentences of several lengths, dropout, softmax over many words.
+
+Under autocast the factors of matrix products are bfloat16, which takes half the time where a CPU has
+instructions for it; sums, states, softmax and weights stay as wide as they are.
+"""
 
 from itertools import accumulate
 from typing import Any
@@ -12,6 +16,24 @@ sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
 tanh_backward = torch.ops.aten.tanh_backward.grad_input
 
 PIECE = 512  # tokens whose scores are in memory at a time
+
+
+def has_bfloat16() -> bool:
+    """Whether this CPU multiplies matrices of bfloat16 itself; without, torch is slower with them."""
+    known = torch.cpu.get_capabilities()
+    return bool(known.get("avx512_bf16") or known.get("amx_bf16"))
+
+
+def factor_type(wide: torch.dtype) -> torch.dtype:
+    """Of what is to be multiplied, where sums are of type `wide`."""
+    return torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else wide
+
+
+def add_product(to: Tensor, a: Tensor, b: Tensor) -> None:
+    if a.dtype == to.dtype:
+        to.addmm_(a, b)
+    else:
+        to += a @ b
 
 
 def dropout(values: Tensor, share: float, training: bool) -> Tensor:
@@ -35,11 +57,13 @@ class Layer(torch.autograd.Function):
     def forward(
         ctx: Any, rows: Tensor, w: Tensor, u: Tensor, bias: Tensor, sizes: list[int], reverse: bool
     ) -> Tensor:
-        gates = torch.addmm(bias, rows, w.T)
-        outputs = gates.new_empty(len(rows), u.shape[1])
-        cells, bounded = torch.empty_like(outputs), torch.empty_like(outputs)
+        wide, kind = bias.dtype, factor_type(bias.dtype)
+        rows, w, u = (factor.to(kind) for factor in (rows, w, u))
+        gates = torch.addmm(bias.to(kind), rows, w.T).to(wide)
+        cells = gates.new_empty(len(rows), u.shape[1])
+        bounded, outputs = torch.empty_like(cells), torch.empty_like(cells, dtype=kind)
         for now, old, before in steps(sizes, reverse):
-            gates[old].addmm_(outputs[before], u.T)
+            add_product(gates[old], outputs[before], u.T)
             i, f, z, o = gates[now].chunk(4, dim=1)
             for gate in (i, f, o):
                 gate.sigmoid_()
@@ -48,14 +72,14 @@ class Layer(torch.autograd.Function):
             torch.mul(torch.tanh(cells[now], out=bounded[now]), o, out=outputs[now])
         ctx.save_for_backward(rows, w, u, gates, outputs, cells, bounded)
         ctx.sizes, ctx.reverse = sizes, reverse
-        return outputs
+        return outputs.to(wide)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
         rows, w, u, gates, outputs, cells, bounded = ctx.saved_tensors
-        order = steps(ctx.sizes, ctx.reverse)
+        order, wide = steps(ctx.sizes, ctx.reverse), cells.dtype
         d_outputs, d_cells = grads[0].clone(), torch.zeros_like(cells)
-        d_gates = torch.empty_like(gates)
+        d_gates = torch.empty_like(gates, dtype=u.dtype)
         for now, old, before in reversed(order):
             i, f, z, o = gates[now].chunk(4, dim=1)
             d_i, d_f, d_z, d_o = d_gates[now].chunk(4, dim=1)
@@ -67,11 +91,12 @@ class Layer(torch.autograd.Function):
             tanh_backward(d_cell * i, z, grad_input=d_z)
             sigmoid_backward(d_cell[:known] * cells[before], f[:known], grad_input=d_f[:known])
             d_f[known:] = 0
-            d_outputs[before].addmm_(d_gates[old], u)
+            add_product(d_outputs[before], d_gates[old], u)
             torch.mul(d_cell[:known], f[:known], out=d_cells[before])
         d_u = torch.cat([d_gates[old] for _, old, _ in order]).T
         d_u = d_u @ torch.cat([outputs[before] for _, _, before in order])
-        return d_gates @ w, d_gates.T @ rows, d_u, d_gates.sum(0), None, None
+        products = (d_gates @ w, d_gates.T @ rows, d_u)
+        return *(product.to(wide) for product in products), d_gates.sum(0, dtype=wide), None, None
 
 
 def steps(sizes: list[int], reverse: bool) -> list[tuple[slice, slice, slice]]:
@@ -107,21 +132,24 @@ class CrossEntropy(torch.autograd.Function):
     def forward(
         ctx: Any, rows: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, learning: bool
     ) -> Tensor:
-        loss, buffer = rows.new_zeros(()), rows.new_empty(min(PIECE, len(rows)), len(weight))
-        d_rows, d_weight, d_bias = map(torch.zeros_like, (rows, weight, bias))
+        wide, kind = bias.dtype, factor_type(bias.dtype)
+        loss, buffer = bias.new_zeros(()), bias.new_empty(min(PIECE, len(rows)), len(weight))
+        d_rows, d_weight, d_bias = (torch.zeros_like(x, dtype=wide) for x in (rows, weight, bias))
+        rows, weight = rows.to(kind), weight.to(kind)
+        narrow = buffer if kind == wide else torch.empty_like(buffer, dtype=kind)
         pieces = zip(*(x.split(PIECE) for x in (rows, targets[:, None], d_rows)), strict=True)
         for piece, target, d_piece in pieces:
-            scores = torch.addmm(bias, piece, weight.T, out=buffer[: len(piece)])
+            factor = torch.mm(piece, weight.T, out=narrow[: len(piece)])
+            scores = torch.add(bias, factor, out=buffer[: len(piece)])
             scores -= scores.amax(1, keepdim=True)
             chosen = scores.gather(1, target)
             total = scores.exp_().sum(1, keepdim=True)
             loss += (total.log() - chosen).sum()
-            if (
-                learning
-            ):  # scores / total − 1[target], with the division left to the smaller factors
+            if learning:  # scores / total − 1[target], the division left to the smaller factors
                 scores.scatter_add_(1, target, -total)
-                torch.mm(scores, weight, out=d_piece).div_(total)
-                d_weight.addmm_(scores.T, piece / total)
+                factor.copy_(scores)
+                torch.div(factor @ weight, total, out=d_piece)
+                add_product(d_weight, factor.T, (piece / total).to(kind))
                 d_bias.addmv_(scores.T, 1 / total[:, 0])
         ctx.save_for_backward(d_rows, d_weight, d_bias)
         return loss

@@ -30,6 +30,7 @@ from trlap.errors import TrlapError
 from trlap.privatize import block_generator, seed_torch
 from trlap.release import Released
 from trlap.rewrite.batches import Layout, Sentences, cut
+from trlap.rewrite.cpu import has_bfloat16
 from trlap.rewrite.model import AutoEncoder
 from trlap.rewrite.noise import drop, replace, shuffle
 
@@ -166,6 +167,15 @@ class Training(LightningModule):
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, self.rate)
         return [optimizer], [{"scheduler": schedule, "interval": "step"}]
 
+    def configure_gradient_clipping(
+        self, optimizer: Any, gradient_clip_val: Any = None, gradient_clip_algorithm: Any = None
+    ) -> None:
+        """As Lightning does it, which refuses a fused optimizer under mixed precision: such a one undoes
+        the scaling of gradients itself. On a CPU nothing is scaled.
+        """
+        if gradient_clip_val:
+            torch.nn.utils.clip_grad_norm_(self.parameters(), gradient_clip_val)
+
     def rate(self, step: int) -> float:
         """What lr is multiplied by: up in the first `warmup` steps, down to zero if it decays."""
         cfg = self.cfg
@@ -229,7 +239,7 @@ def fit(training: Training, folder: Path, device: str, keep: bool) -> list[dict[
                 devices=[int(index)] if index else cfg.trainer.devices,
                 # one process a device, of this function alone: the stages before are not run again
                 strategy="auto" if index or cfg.trainer.devices == 1 else "ddp_spawn",
-                precision=precision(cfg.trainer.precision, kind),
+                precision=precision(cfg.trainer.precision, device),
                 max_epochs=cfg.epochs,
                 gradient_clip_val=cfg.gradient_clip,
                 reload_dataloaders_every_n_epochs=1,
@@ -256,14 +266,18 @@ def fit(training: Training, folder: Path, device: str, keep: bool) -> list[dict[
     return _load(last)["history"]
 
 
-def precision(wanted: str, kind: str) -> Any:
-    """Lightning's name for it. Mixed precision is for CUDA; bfloat16 needs no scaling of the loss."""
+def precision(wanted: str, device: str) -> Any:
+    """Lightning's name for it; `auto` is mixed where the device multiplies the shorter numbers faster.
+    bfloat16 needs no scaling of the loss.
+    """
+    kind = device.partition(":")[0]
     if wanted == "auto":
-        if kind != "cuda":
-            return "32-true"
-        return "bf16-mixed" if torch.cuda.is_bf16_supported() else "16-mixed"
-    if wanted != "32-true" and kind != "cuda":
-        raise TrlapError(f"model.trainer.precision={wanted}: only on CUDA; use auto or 32-true")
+        if kind == "cuda":
+            return "bf16-mixed" if torch.cuda.is_bf16_supported() else "16-mixed"
+        return "bf16-mixed" if kind == "cpu" and has_bfloat16() else "32-true"
+    able = {"cuda": ("32-true", "16-mixed", "bf16-mixed"), "cpu": ("32-true", "bf16-mixed")}
+    if wanted not in able.get(kind, ("32-true",)):
+        raise TrlapError(f"model.trainer.precision={wanted}: not on {kind}; use auto or 32-true")
     return wanted
 
 
