@@ -18,9 +18,7 @@ from typing import Any, cast
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
-from trlap import embedding
 from trlap.cache import content, digest, read_json, writable, write_json, write_text
-from trlap.data import corpus as corpora
 from trlap.errors import TrlapError
 from trlap.lock import Lock
 
@@ -127,10 +125,13 @@ def relevant(cfg: DictConfig) -> dict[str, Any]:
     Files count by content, not by path. Without noise there is nothing to calibrate, so all cells with
     mechanism=none or epsilon=inf are one.
     """
+    from trlap import embedding  # numpy: not for `--help`
+    from trlap.data import corpus
+
     keys = cast(dict[str, Any], OmegaConf.to_container(cfg, resolve=True))
     for key in SILENT:
         del keys[key]
-    keys["dataset"] |= {"path": None, "source": corpora.fingerprint(cfg.dataset)}
+    keys["dataset"] |= {"path": None, "source": corpus.fingerprint(cfg.dataset)}
     keys["embedding"] = {"name": cfg.embedding.name} | embedding.fingerprint(cfg.embedding)
     keys["metrics"]["bertscore"]["model"] = content(cfg.metrics.bertscore.model)
     keys["audit"]["masked_lm"] = content(cfg.audit.masked_lm)

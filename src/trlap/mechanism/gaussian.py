@@ -33,7 +33,7 @@ class Mechanism(VectorMechanism):
 
     def noise(self, count: int, generator: Generator) -> Tensor:
         shape = (count, self.dimension)
-        return torch.randn(shape, generator=generator, device=generator.device) * self.sigma
+        return torch.randn(shape, generator=generator, device=generator.device).mul_(self.sigma)
 
     def claimed(self) -> Claim:
         return Claim("(ε, δ)-DP", self.epsilon, self.log_delta_target)

@@ -22,6 +22,8 @@ from torch import Generator, Tensor
 from trlap import privacy
 from trlap.mechanism import Claim, Floats, VectorMechanism
 
+PIECE = 2**21  # coordinates
+
 
 @dataclass(kw_only=True)
 class Mechanism(VectorMechanism):
@@ -30,7 +32,7 @@ class Mechanism(VectorMechanism):
         self.scale = privacy.laplace_scale_exact(self.epsilon, log_delta, self.dimension, self.clip)
 
     def noise(self, count: int, generator: Generator) -> Tensor:
-        return signed_exponential(count, self.dimension, generator, 1.0) * self.scale
+        return signed_exponential(count, self.dimension, generator, 1.0).mul_(self.scale)
 
     def claimed(self) -> Claim:
         if self.calibration == "exact":
@@ -62,9 +64,10 @@ def signed_exponential(count: int, dimension: int, generator: Generator, mass: f
 
     |x| = −ln(1 − |v| · mass) with v uniform on (−1, 1). `log1p` keeps full precision where mass is tiny.
     """
-    shape = (count, dimension)
-    uniform = torch.rand(shape, generator=generator, device=generator.device)
-    v = uniform.mul_(2).sub_(
-        1 - 2**-24
-    )  # symmetric about 0, and never ±1, where the logarithm ends
-    return v.abs().mul_(-mass).log1p_().neg_().copysign_(v)
+    v = torch.rand((count, dimension), generator=generator, device=generator.device)
+    # on a CPU in parts: what is needed beside v is then memory that was used before, and in the cache
+    for part in v.split(max(1, PIECE // dimension if v.is_cpu else count)):
+        # symmetric about 0, and never ±1, where the logarithm ends
+        part.mul_(2).sub_(1 - 2**-24)
+        torch.copysign(part.abs().mul_(-mass).log1p_(), part, out=part)
+    return v

@@ -1,8 +1,9 @@
 """The paper's claims, each put to a stated test on the results at hand. Nothing here is written by hand.
 
-Every comparison of two cells uses their 95 % bootstrap intervals over test sentences: "more by a point"
-is confirmed where the whole intervals are so far apart, refuted where they are on the other side, and
-undecided between. Claims about the mechanism itself are decided by its formulas.
+Every comparison of two cells uses their 95 % bootstrap intervals over test sentences: "more" is confirmed
+where the whole interval lies above the other, refuted where it lies below, and undecided between. "Within a
+point" is confirmed where the values are, and refuted where the whole intervals are further apart. Claims
+about the mechanism itself are decided by its formulas.
 """
 
 import math

@@ -78,7 +78,8 @@ class Cell:
         embedding = GLOVE[0] if self.embedding == "glove" else self.embedding
         parts = [f"protocol={protocol}", f"dataset={self.dataset}", f"embedding={embedding}"]
         epsilon = "" if self.mechanism == "none" else f" epsilon={self.epsilon:g}"
-        return f"python run.py {' '.join(parts)} mechanism={self.mechanism}{epsilon}"
+        keys = " ".join([f"experiment={self.table}", *parts])
+        return f"python run.py {keys} mechanism={self.mechanism}{epsilon}"
 
 
 @dataclass
@@ -307,8 +308,8 @@ def missing(table: str, cells: Iterable[Cell]) -> list[str]:
         name = GLOVE[0] if embedding == "glove" else embedding
         budget = f" epsilon={','.join(f'{e:g}' for e in sorted(epsilons))}" if epsilons else ""
         lines.append(
-            f"python run.py -m protocol={protocol} dataset={dataset} embedding={name} "
-            f"mechanism={','.join(order)}{budget}"
+            f"python run.py -m experiment={table} protocol={protocol} dataset={dataset} "
+            f"embedding={name} mechanism={','.join(order)}{budget}"
         )
     return lines
 
