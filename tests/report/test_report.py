@@ -2,6 +2,8 @@
 
 import json
 import math
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -17,7 +19,7 @@ from trlap.report.claims import check_claims
 from trlap.report.downstream import classified, debias_table, debiased, figure4, whole_table
 from trlap.report.figures import frontier_points
 from trlap.report.results import collect, read
-from trlap.report.tables import best, load_published, table_cells
+from trlap.report.tables import best, load_published, missing, table_cells
 
 ROOT = Path(__file__).parent.parent.parent
 PUBLISHED = ROOT / "results" / "published"
@@ -249,6 +251,28 @@ def test_published_numbers_stand_beside_ours(tmp_path: Path) -> None:
     assert "protocol=paper dataset=yelp" in cell.fill("paper")
 
 
+def test_the_line_beside_a_missing_cell_fills_it(configure: Any) -> None:
+    """The same data and model as the experiment's other cells, or it would be a cell of another table."""
+    published = load_published(PUBLISHED / "tables.csv")
+    cells = table_cells(load_results(PUBLISHED), published)
+    assert {cell.table for cell in cells} == {"table1", "table2", "table3", "table5"}
+    for cell in cells[::50]:
+        (line,) = (
+            line
+            for line in missing(cell.table, cells)
+            if f"protocol=paper dataset={cell.dataset} " in line
+        )
+        assert f"experiment={cell.table} " in line
+        python, script, *keys = shlex.split(cell.fill("paper"))
+        assert (python, script) == ("python", "run.py")
+        cfg = configure(*keys)
+        assert (cfg.dataset.limit.train, cfg.model.name, cfg.model.epochs) == (4000, *SMALL)
+        assert (cfg.dataset.name, cfg.mechanism.name) == (cell.dataset, cell.mechanism)
+
+
+SMALL = ("bilstm_small", 15)
+
+
 def test_exact_values_come_from_any_run_with_that_noise(tmp_path: Path) -> None:
     demo = result("laplace", 0.2, 1.0, "paper", dataset="demo")
     demo["guarantee"]["exact"] = {"log10_delta": "-inf", "epsilon_at_delta_1e6": 0.039}
@@ -300,6 +324,11 @@ def test_claims_are_computed(tmp_path: Path) -> None:
     assert found[VARIANCE, "both"] == "confirmed"
     changed = [*PATTERN[:1], result("trlap", 0.05, 60.0), *PATTERN[2:]]
     assert verdicts(changed, tmp_path / "b")[WITHIN, "release"] == "refuted"
+    unsure = [*PATTERN[:1], result("trlap", 0.05, 66.5), *PATTERN[2:]]  # intervals are ± 0.4
+    assert verdicts(unsure, tmp_path / "c")[WITHIN, "release"] == "undecided"
+    no_interval = result("trlap", 0.05, 60.0, intervals={"metrics": {}})
+    unsure = [*PATTERN[:1], no_interval, *PATTERN[2:]]
+    assert verdicts(unsure, tmp_path / "d")[WITHIN, "release"] == "undecided"
 
 
 def test_a_changed_number_changes_table_figure_and_claim(report: Path, tmp_path: Path) -> None:
@@ -410,6 +439,27 @@ def test_words_that_changed() -> None:
         False,
         True,
     ]
+
+
+def shapes(folder: Path, name: str) -> tuple[str, list[float]]:
+    """A figure without the names of its parts, which are made from all digits: its text, its numbers."""
+    text = re.sub(r'id="\w+"|#\w+', "", (folder / f"{name}.svg").read_text())
+    number = r"-?\d+\.?\d*(?:e-?\d+)?"
+    return re.sub(number, "0", text), [float(found) for found in re.findall(number, text)]
+
+
+def test_the_rows_of_the_study_fill_every_figure_and_decide_every_claim(tmp_path: Path) -> None:
+    """Nothing but what is committed; figures and numbers of the documents come from these rows."""
+    rows = build([ROOT / "results"], tmp_path, PUBLISHED)
+    assert len(rows) == sum(1 for _ in (ROOT / "results" / "study.jsonl").open())
+    for name in ("frontier", "figure2", "figure3_yelp", "figure4", "debias"):
+        drawn, kept = map(shapes, (tmp_path, ROOT / "results" / "figures"), (name, name))
+        assert drawn[0] == kept[0], f"results/figures/{name}.svg is not of these rows"
+        assert drawn[1] == pytest.approx(kept[1], abs=0.01), name
+        assert (tmp_path / f"{name}.png").stat().st_size > 0
+    found = json.loads((tmp_path / "claims.json").read_text())
+    assert {(v["claim"], v["protocol"]): v["verdict"] for v in found}[STABLE, "paper"] == "refuted"
+    assert all(v["verdict"] != "not yet run" for v in found)
 
 
 def test_with_nothing_to_show_it_says_what_to_run(tmp_path: Path) -> None:

@@ -85,7 +85,8 @@ def _cells(rows: "pd.DataFrame", metric: str) -> Cells:
         value = row[metric]
         if value is None or value != value:
             continue
-        low, high = row["result"]["intervals"]["metrics"].get(metric, (value, value))
+        # without an interval nothing can be refuted
+        low, high = row["result"]["intervals"]["metrics"].get(metric, (-math.inf, math.inf))
         group = f"{row['dataset']}, {row['embedding']}, {row['size']}"
         if metric == "accuracy":
             found, config = (
