@@ -11,8 +11,9 @@ from torch import Tensor
 
 from trlap.data.tokens import UNK
 
-SCORES = 2**24  # at most so many scores at once: 64 MiB, whatever the vocabulary
+SCORES = 2**26  # at most so many scores at once: 256 MiB, whatever the vocabulary
 SEGMENT = 128
+ALIGNED = 16  # coordinates
 
 
 def clipped(vectors: NDArray[np.float32], clip: float) -> NDArray[np.float32]:
@@ -49,12 +50,15 @@ class Space:
         self.vectors = torch.from_numpy(inner).to(self.device)
         self.targets = torch.from_numpy(outer).to(self.device)
         # ‖x − t‖² = ‖x‖² − 2 (x·t − ‖t‖²/2): one product gives the order, the last column the offset.
-        # Padding words score −inf; full segments let the maximum run at memory speed.
+        # Padding words score −inf.
         offset = -0.5 * (self.targets.double().cpu() ** 2).sum(1).float().to(self.device)
-        padding = -len(words) % SEGMENT
+        # Full segments let the maximum run at memory speed, full vector registers the product.
+        wide = self.dimension + 1
+        self._wide = wide + -wide % ALIGNED
+        padding = (0, self._wide - wide, 0, -len(words) % SEGMENT)
         self._matrix = torch.cat([self.targets, offset[:, None]], dim=1)
-        self._matrix = torch.nn.functional.pad(self._matrix, (0, 0, 0, padding))
-        self._matrix[len(words) :, -1] = -torch.inf
+        self._matrix = torch.nn.functional.pad(self._matrix, padding)
+        self._matrix[len(words) :, wide - 1] = -torch.inf
         self._longest = float(self.targets.norm(dim=1).max())
         self._scores = self._matrix.new_empty(0)
 
@@ -86,11 +90,19 @@ class Space:
 
     def _nearest(self, points: Tensor, count: int) -> Tensor:
         rows = max(1, SCORES // self._matrix.shape[0])
-        return torch.cat([self._nearest_rows(part, count) for part in points.split(rows)])
+        parts = [self._nearest_rows(part, count) for part in points.split(rows)]
+        found, unsure = (torch.cat(both) for both in zip(*parts, strict=True))
+        if unsure.any():
+            found[unsure] = self._nearest_float64(points[unsure], count).to(self.device)
+        return found
 
-    def _nearest_rows(self, points: Tensor, count: int) -> Tensor:
-        """The best `count` and the next one are in the segments with the highest peaks."""
-        extended = torch.nn.functional.pad(points, (0, 1), value=1.0)
+    def _nearest_rows(self, points: Tensor, count: int) -> tuple[Tensor, Tensor]:
+        """Indices, and whether rounding leaves a doubt. The best `count` and the next one are in the
+        segments with the highest peaks.
+        """
+        extended = points.new_zeros(len(points), self._wide)
+        extended[:, : self.dimension] = points
+        extended[:, self.dimension] = 1
         shape = len(points), len(self._matrix)
         if len(self._scores) < len(points):
             self._scores = self._matrix.new_empty(shape)
@@ -106,10 +118,7 @@ class Space:
         scale = lengths * self._longest + 0.5 * self._longest**2
         # |error of a float32 product of n terms| ≤ n u ‖x‖‖t‖ (Higham 2002, §3.1), twice for a gap
         gap = (top[:, :-1] - top[:, 1:]).amin(1)
-        unsure = gap <= 2 * (self.dimension + 1) * 2**-24 * scale
-        if unsure.any():
-            found[unsure] = self._nearest_float64(points[unsure], count).to(self.device)
-        return found
+        return found, gap <= 2 * (self.dimension + 1) * 2**-24 * scale
 
     @cached_property
     def _float64(self) -> tuple[Tensor, Tensor]:

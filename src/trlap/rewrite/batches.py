@@ -81,6 +81,7 @@ class Layout:
         states = []
         for layer in range(lstm.num_layers):
             rows = dropout(rows, lstm.dropout, lstm.training and layer > 0)
+            rows = rows.to(factor_type(rows.dtype))  # once for both directions
             both = []
             for reverse in range(1 + lstm.bidirectional):
                 name = f"_l{layer}" + "_reverse" * reverse

@@ -15,7 +15,8 @@ from torch.nn.functional import linear
 sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
 tanh_backward = torch.ops.aten.tanh_backward.grad_input
 
-PIECE = 512  # tokens whose scores are in memory at a time
+PIECE = 1024  # tokens whose scores are in memory at a time ...
+PART = 128  # ... and in the cache, as softmax goes over them several times
 
 
 def has_bfloat16() -> bool:
@@ -57,7 +58,7 @@ class Layer(torch.autograd.Function):
     def forward(
         ctx: Any, rows: Tensor, w: Tensor, u: Tensor, bias: Tensor, sizes: list[int], reverse: bool
     ) -> Tensor:
-        wide, kind = bias.dtype, factor_type(bias.dtype)
+        wide, kind, ctx.given = bias.dtype, factor_type(bias.dtype), rows.dtype
         rows, w, u = (factor.to(kind) for factor in (rows, w, u))
         gates = torch.addmm(bias.to(kind), rows, w.T).to(wide)
         cells = gates.new_empty(len(rows), u.shape[1])
@@ -93,10 +94,13 @@ class Layer(torch.autograd.Function):
             d_f[known:] = 0
             add_product(d_outputs[before], d_gates[old], u)
             torch.mul(d_cell[:known], f[:known], out=d_cells[before])
-        d_u = torch.cat([d_gates[old] for _, old, _ in order]).T
-        d_u = d_u @ torch.cat([outputs[before] for _, _, before in order])
-        products = (d_gates @ w, d_gates.T @ rows, d_u)
-        return *(product.to(wide) for product in products), d_gates.sum(0, dtype=wide), None, None
+        given = torch.zeros_like(outputs)  # what each step was given by the one before
+        for _, old, before in order:
+            given[old] = outputs[before]
+        products = (d_gates @ w, d_gates.T @ rows, d_gates.T @ given)
+        types = (ctx.given, wide, wide)
+        products = (product.to(kind) for product, kind in zip(products, types, strict=True))
+        return *products, d_gates.sum(0, dtype=wide), None, None
 
 
 def steps(sizes: list[int], reverse: bool) -> list[tuple[slice, slice, slice]]:
@@ -133,24 +137,29 @@ class CrossEntropy(torch.autograd.Function):
         ctx: Any, rows: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, learning: bool
     ) -> Tensor:
         wide, kind = bias.dtype, factor_type(bias.dtype)
-        loss, buffer = bias.new_zeros(()), bias.new_empty(min(PIECE, len(rows)), len(weight))
+        loss, buffer = bias.new_zeros(()), bias.new_empty(min(PART, len(rows)), len(weight))
+        products = torch.empty(min(PIECE, len(rows)), len(weight), dtype=kind)
         d_rows, d_weight, d_bias = (torch.zeros_like(x, dtype=wide) for x in (rows, weight, bias))
         rows, weight = rows.to(kind), weight.to(kind)
-        narrow = buffer if kind == wide else torch.empty_like(buffer, dtype=kind)
-        pieces = zip(*(x.split(PIECE) for x in (rows, targets[:, None], d_rows)), strict=True)
-        for piece, target, d_piece in pieces:
-            factor = torch.mm(piece, weight.T, out=narrow[: len(piece)])
-            scores = torch.add(bias, factor, out=buffer[: len(piece)])
-            scores -= scores.amax(1, keepdim=True)
-            chosen = scores.gather(1, target)
-            total = scores.exp_().sum(1, keepdim=True)
-            loss += (total.log() - chosen).sum()
-            if learning:  # scores / total − 1[target], the division left to the smaller factors
-                scores.scatter_add_(1, target, -total)
-                factor.copy_(scores)
+        wholes = (rows, targets[:, None], d_rows)
+        for piece, target, d_piece in zip(*(x.split(PIECE) for x in wholes), strict=True):
+            factor = torch.mm(piece, weight.T, out=products[: len(piece)])
+            totals = []
+            for part, wanted in zip(factor.split(PART), target.split(PART), strict=True):
+                scores = torch.add(bias, part, out=buffer[: len(part)])
+                scores -= scores.amax(1, keepdim=True)
+                chosen = scores.gather(1, wanted)
+                total = scores.exp_().sum(1, keepdim=True)
+                loss += (total.log() - chosen).sum()
+                if learning:  # scores / total − 1[target], the division left to the smaller factors
+                    scores.scatter_add_(1, wanted, -total)
+                    part.copy_(scores)
+                    d_bias.addmv_(scores.T, 1 / total[:, 0])
+                    totals.append(total)
+            if learning:
+                total = torch.cat(totals)
                 torch.div(factor @ weight, total, out=d_piece)
                 add_product(d_weight, factor.T, (piece / total).to(kind))
-                d_bias.addmv_(scores.T, 1 / total[:, 0])
         ctx.save_for_backward(d_rows, d_weight, d_bias)
         return loss
 
