@@ -26,6 +26,7 @@ probability by V·2⁻⁵² at most.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -34,7 +35,9 @@ from torch import Generator, Tensor
 
 from trlap.mechanism import WordMechanism
 
-CELLS = 2**24  # float64 distances at once: 128 MiB, whatever the vocabulary
+CELLS = (
+    2**24
+)  # float64 numbers at once, and of frequent words kept: 128 MiB, whatever the vocabulary
 NEAR = 1e-6  # of the largest possible d²
 
 
@@ -46,6 +49,7 @@ class ExponentialMechanism(WordMechanism):
         # MPS has no float64
         self._points = self.space.vectors.to("cpu" if device.type == "mps" else device).double()
         self._squares = (self._points**2).sum(1)
+        self._kept: dict[int, Tensor] = {}
 
     def distances(self, words: Tensor) -> Tensor:
         """d'(w, y) in float64: a row for each word, a column for each y."""
@@ -68,15 +72,35 @@ class ExponentialMechanism(WordMechanism):
         order = words.argsort().to(device)
         uniform = uniform53(len(words), generator).to(device)[order]
         unique, counts = words.to(device)[order].unique_consecutive(return_counts=True)
-        tokens = iter(uniform.split(counts.tolist()))
-        found = []
-        for part in unique.split(self._rows):  # each word once, however often it comes
-            for sums in self._scores(part).exp_().cumsum_(1):
-                found.append(torch.searchsorted(sums, next(tokens) * sums[-1], right=True))
+        sizes = counts.tolist()
+        tokens = zip(unique.tolist(), order.split(sizes), uniform.split(sizes), strict=True)
+        asked = {word: (places, draws) for word, places, draws in tokens}
         private = torch.empty_like(order)
-        if found:
-            private[order] = torch.cat(found).clamp_(max=len(self.space) - 1)
-        return private.to(words.device)
+        for word, sums in self._cumulative(list(asked)):
+            places, draws = asked[word]
+            private[places] = torch.searchsorted(sums, draws * sums[-1], right=True)
+        return private.clamp_(max=len(self.space) - 1).to(words.device)
+
+    def _cumulative(self, words: list[int]) -> Iterator[tuple[int, Tensor]]:
+        """Each word with the cumulative sums of its probabilities, up to a factor.
+
+        Those of the words that are frequent under the public prior are kept: most tokens are theirs.
+        """
+        rare = []
+        for word in words:
+            if word in self._kept:
+                yield word, self._kept[word]
+            else:
+                rare.append(word)
+        for part in torch.tensor(rare, dtype=torch.int64).split(self._rows):
+            for word, sums in zip(part.tolist(), self._scores(part).exp_().cumsum_(1), strict=True):
+                if word in self._frequent:
+                    self._kept[word] = sums.clone()
+                yield word, sums
+
+    @cached_property
+    def _frequent(self) -> set[int]:
+        return set((-self.space.prior).argsort(kind="stable")[: self._rows].tolist())
 
     @property
     def epsilon_exact(self) -> float:

@@ -98,9 +98,8 @@ class Layer(torch.autograd.Function):
         for _, old, before in order:
             given[old] = outputs[before]
         products = (d_gates @ w, d_gates.T @ rows, d_gates.T @ given)
-        types = (ctx.given, wide, wide)
-        products = (product.to(kind) for product, kind in zip(products, types, strict=True))
-        return *products, d_gates.sum(0, dtype=wide), None, None
+        d_rows, d_w, d_u = map(Tensor.to, products, (ctx.given, wide, wide))
+        return d_rows, d_w, d_u, d_gates.sum(0, dtype=wide), None, None
 
 
 def steps(sizes: list[int], reverse: bool) -> list[tuple[slice, slice, slice]]:
