@@ -11,7 +11,7 @@ from torch import Tensor
 
 from trlap.data.tokens import UNK
 
-SCORES = 2**26  # at most so many scores at once: 256 MiB, whatever the vocabulary
+SCORES = 2**26  # at most so many scores at once: 256 MiB, whatever the vocabulary; less is slower
 SEGMENT = 128
 ALIGNED = 16  # coordinates
 
