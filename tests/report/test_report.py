@@ -452,14 +452,14 @@ def test_the_rows_of_the_study_fill_every_figure_and_decide_every_claim(tmp_path
     """Nothing but what is committed; figures and numbers of the documents come from these rows."""
     rows = build([ROOT / "results"], tmp_path, PUBLISHED)
     assert len(rows) == sum(1 for _ in (ROOT / "results" / "study.jsonl").open())
-    for name in sorted(path.stem for path in (ROOT / "results" / "figures").glob("*.svg")):
-        drawn, kept = map(shapes, (tmp_path, ROOT / "results" / "figures"), (name, name))
+    committed = ROOT / "results" / "figures"
+    names = {path.stem for path in tmp_path.glob("*.svg")}
+    assert names == {path.stem for path in committed.glob("*.svg")}
+    for name in names:
+        drawn, kept = shapes(tmp_path, name), shapes(committed, name)
         assert drawn[0] == kept[0], f"results/figures/{name}.svg is not of these rows"
         assert drawn[1] == pytest.approx(kept[1], abs=0.01), name
         assert (tmp_path / f"{name}.png").stat().st_size > 0
-    assert {path.stem for path in tmp_path.glob("*.svg")} == {
-        path.stem for path in (ROOT / "results" / "figures").glob("*.svg")
-    }
     found = json.loads((tmp_path / "claims.json").read_text())
     assert {(v["claim"], v["protocol"]): v["verdict"] for v in found}[STABLE, "paper"] == "refuted"
     assert all(v["verdict"] != "not yet run" for v in found)
