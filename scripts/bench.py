@@ -77,12 +77,6 @@ def ratio(slow: Job, fast: Job, turns: int = TURNS) -> float:
     return statistics.median(a / b for a, b in times)
 
 
-def rested(measure: Callable[..., float], *arguments: Any) -> float:
-    """Threads of the process that was measured before spin for a while, and would take a core."""
-    time.sleep(0.3)
-    return measure(*arguments)
-
-
 # ------------------------------------------------------------------------------------- what is measured
 
 
@@ -177,12 +171,13 @@ def projection() -> Iterator[Row]:
             if peer is None:
                 yield Row(f"projection against {name}", None, "× faster", "≥ 1", note=NO_PEERS)
                 continue
-            times = [(rested(peer, name), rested(seconds, ours)) for _ in range(TURNS + 1)]
+            times = [(peer(name), seconds(ours)) for _ in range(TURNS + 1)]
             value = statistics.median(a / b for a, b in times[1:])
             title = {"faiss": "faiss-cpu IndexFlatL2", "sklearn": "scikit-learn brute force"}[name]
             yield Row(f"projection, 4,096 points, against {title}", value, "× faster", "≥ 1")
 
 
+REST = 0.3  # seconds: threads of a process that has worked spin for a while, and would take a core
 NO_PEERS = "the peers are not installed: make peers"
 
 
@@ -209,9 +204,12 @@ class peers:
 
         def peer(job: str, **keys: Any) -> float:
             assert self.process and self.process.stdin and self.process.stdout
+            time.sleep(REST)
             self.process.stdin.write(json.dumps({"job": job, **keys}) + "\n")
             self.process.stdin.flush()
-            return float(self.process.stdout.readline())
+            took = float(self.process.stdout.readline())
+            time.sleep(REST)
+            return took
 
         return peer
 

@@ -121,9 +121,8 @@ class WordNoise:
 @dataclass
 class Trainer:
     devices: int = within("[1, inf)")  # several: each takes batches of its own
-    precision: str = one_of(
-        "auto", "32-true", "16-mixed", "bf16-mixed"
-    )  # auto: mixed where that is faster
+    # auto: mixed where that is faster
+    precision: str = one_of("auto", "32-true", "16-mixed", "bf16-mixed")
 
 
 @dataclass

@@ -35,9 +35,8 @@ from torch import Generator, Tensor
 
 from trlap.mechanism import WordMechanism
 
-CELLS = (
-    2**24
-)  # float64 numbers at once, and of frequent words kept: 128 MiB, whatever the vocabulary
+# float64 numbers at once, and as many kept of frequent words: 128 MiB each, whatever the vocabulary
+CELLS = 2**24
 NEAR = 1e-6  # of the largest possible d²
 
 

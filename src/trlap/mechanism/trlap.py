@@ -59,9 +59,8 @@ class Mechanism(VectorMechanism):
     def noise(self, count: int, generator: Generator) -> Tensor:
         mass = -math.expm1(-self.alpha * self.A)
         draws = signed_exponential(count, self.dimension, generator, mass)
-        return draws.div_(self.alpha).clamp_(
-            -self.A, self.A
-        )  # float32 rounding may pass A by one unit
+        # float32 rounding may pass A by one unit
+        return draws.div_(self.alpha).clamp_(-self.A, self.A)
 
     def claimed(self) -> Claim:
         return Claim("(ε, δ)-DP", self.epsilon, self.log_delta_target)

@@ -75,11 +75,27 @@ class Cell:
     epsilon_1e6: dict[str, float | None]
 
     def fill(self, protocol: str) -> str:
-        embedding = GLOVE[0] if self.embedding == "glove" else self.embedding
-        parts = [f"protocol={protocol}", f"dataset={self.dataset}", f"embedding={embedding}"]
-        epsilon = "" if self.mechanism == "none" else f" epsilon={self.epsilon:g}"
-        keys = " ".join([f"experiment={self.table}", *parts])
-        return f"python run.py {keys} mechanism={self.mechanism}{epsilon}"
+        return "python run.py " + keys(
+            *(self.table, protocol, self.dataset, self.embedding),
+            *([self.mechanism], {self.epsilon} - {INF}),
+        )
+
+
+def keys(
+    table: str,
+    protocol: str,
+    dataset: str,
+    embedding: str,
+    mechanisms: Sequence[str],
+    epsilons: set[float],
+) -> str:
+    """What to type behind `run.py` for these cells of a table."""
+    name = GLOVE[0] if embedding == "glove" else embedding
+    budget = f" epsilon={','.join(f'{e:g}' for e in sorted(epsilons))}" if epsilons else ""
+    return (
+        f"experiment={table} protocol={protocol} dataset={dataset} embedding={name} "
+        f"mechanism={','.join(mechanisms)}{budget}"
+    )
 
 
 @dataclass
@@ -305,12 +321,8 @@ def missing(table: str, cells: Iterable[Cell]) -> list[str]:
     lines = []
     for (protocol, dataset, embedding), (mechanisms, epsilons) in gaps.items():
         order = [m for m in ("none", *MECHANISMS) if m in mechanisms]
-        name = GLOVE[0] if embedding == "glove" else embedding
-        budget = f" epsilon={','.join(f'{e:g}' for e in sorted(epsilons))}" if epsilons else ""
-        lines.append(
-            f"python run.py -m experiment={table} protocol={protocol} dataset={dataset} "
-            f"embedding={name} mechanism={','.join(order)}{budget}"
-        )
+        line = keys(table, protocol, dataset, embedding, order, epsilons)
+        lines.append(f"python run.py -m {line}")
     return lines
 
 
