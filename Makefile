@@ -55,7 +55,7 @@ clean-cache: ## free the disk that finished stages and checkpoints take; results
 	@touch $@
 
 $(ASSETS): .venv/.complete
-	@$(BIN)/python -m trlap.assets
+	@$(BIN)/python -m trlap.embeddings.assets
 	@touch $@
 
 # without their dependencies: the launcher forbids a cloudpickle that it works with, and asks for AWS

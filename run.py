@@ -3,7 +3,10 @@
 import hydra
 from omegaconf import DictConfig
 
-from trlap import cli, pipeline, summary, sweep
+from trlap import cli
+from trlap.runs import summary
+from trlap.stages import pipeline
+from trlap.sweeps import sweep
 
 
 @hydra.main(version_base="1.3", config_path="conf", config_name="config")

@@ -31,14 +31,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from trlap import mechanism as mechanisms
-from trlap.cache import write_json, write_text
 from trlap.data import demo
 from trlap.data.tokens import Vocabulary, build_vocabulary, tokenize_batch
 from trlap.device import pick_device
-from trlap.embedding import build_table, frequent_words
-from trlap.privatize import block_generator, privatize_texts
-from trlap.space import Space
+from trlap.embeddings.space import Space
+from trlap.embeddings.vectors import build_table, frequent_words
+from trlap.mechanisms import base as mechanisms
+from trlap.privatize.blocks import block_generator, privatize_texts
+from trlap.runs.cache import write_json, write_text
 
 ROOT = Path(__file__).parent.parent
 PEERS = ROOT / ".venv-peers" / "bin" / "python"
@@ -329,17 +329,17 @@ def with_torch_s_own(job: Job) -> None:
     def full(rows: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
         return F.cross_entropy(F.linear(rows, weight, bias), targets, reduction="sum")
 
-    with patch.multiple("trlap.rewrite.model", cross_entropy=full, dropout=F.dropout):
+    with patch.multiple("trlap.models.autoencoder", cross_entropy=full, dropout=F.dropout):
         job()
 
 
 def auto_encoder(texts: list[str], vocabulary: Vocabulary, place: Space, name: str) -> Any:
     from hydra import compose, initialize_config_dir
 
-    from trlap.release import Released
-    from trlap.rewrite.batches import Sentences
-    from trlap.rewrite.model import AutoEncoder
-    from trlap.rewrite.train import Training
+    from trlap.mechanisms._released import Released
+    from trlap.models.autoencoder import AutoEncoder
+    from trlap.models.packing import Sentences
+    from trlap.models.training import Training
 
     with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
         cfg = compose("config", ["model=bilstm"]).model
@@ -359,7 +359,7 @@ def auto_encoder(texts: list[str], vocabulary: Vocabulary, place: Space, name: s
 
 def factors() -> torch.dtype:
     """What model.trainer.precision=auto multiplies in."""
-    from trlap.rewrite.train import precision
+    from trlap.models.training import precision
 
     names = {"bf16-mixed": torch.bfloat16, "16-mixed": torch.float16, "32-true": torch.float32}
     return names[precision("auto", DEVICE)]

@@ -6,7 +6,7 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 
-from trlap import privacy
+from trlap.privacy import noise as privacy
 
 matplotlib.use("svg")
 from matplotlib import pyplot as plt

@@ -10,10 +10,10 @@ import hydra
 from omegaconf import DictConfig
 
 from trlap import cli
-from trlap.cache import atomic
-from trlap.config import check
+from trlap.config.schema import check
 from trlap.errors import TrlapError
-from trlap.streams import FORMATS, transform
+from trlap.privatize.streams import FORMATS, transform
+from trlap.runs.cache import atomic
 
 KEYS = (  # of the config that Privatizer takes as they are
     "epsilon delta clip projection calibration oov vocabulary vocabulary_size device seed reproducible"
@@ -28,9 +28,9 @@ def main(cfg: DictConfig) -> None:
 
     import torch
 
-    from trlap.privatizer import Privatizer
+    from trlap.privatize.privatizer import Privatizer
     from trlap.progress import progress
-    from trlap.summary import own_text
+    from trlap.runs.summary import own_text
 
     torch.set_num_threads(cfg.threads or torch.get_num_threads())
     own = {key: value for key, value in cfg.mechanism.items() if key != "name"}
@@ -50,7 +50,7 @@ def main(cfg: DictConfig) -> None:
             return private
 
         if cfg.engine == "ray":
-            from trlap import on_ray
+            from trlap.privatize import ray as on_ray
 
             assert target is not None
             with atomic(target) as temporary:

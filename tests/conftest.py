@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 os.environ.setdefault("TRLAP_CACHE", str(ROOT / "outputs" / "cache"))
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # two pytest workers share two cores
 
-import trlap.config  # noqa: E402, F401  registers the schema
+import trlap.config.schema  # noqa: E402, F401  registers the schema
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

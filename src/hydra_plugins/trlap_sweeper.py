@@ -1,4 +1,4 @@
-"""Hydra takes plugins from this namespace only. What the sweeper does is in trlap.sweep."""
+"""Hydra takes plugins from this namespace only. What the sweeper does is in trlap.sweeps."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,13 +9,13 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 
 
 class TrlapSweeper(BasicSweeper):
-    """Expands a command line as Hydra's own sweeper does, and leaves all else to trlap.sweep."""
+    """Expands a command line as Hydra's own sweeper does, and leaves all else to trlap.sweeps."""
 
     def __init__(self, params: dict[str, str] | None) -> None:
         super().__init__(max_batch_size=None, params=params)
 
     def sweep(self, arguments: list[str]) -> Any:
-        from trlap.sweep import sweep
+        from trlap.sweeps.sweep import sweep
 
         assert self.config is not None and self.launcher is not None and self.hydra_context
         loader = self.hydra_context.config_loader

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from trlap.privatizer import Privatizer
+    from trlap.privatize.privatizer import Privatizer
     from trlap.report.results import load_results
 
 __all__ = ["Privatizer", "load_results"]
@@ -12,7 +12,7 @@ __all__ = ["Privatizer", "load_results"]
 def __getattr__(name: str) -> Any:
     """`from trlap import Privatizer` loads torch; `import trlap` alone does not."""
     if name == "Privatizer":
-        from trlap.privatizer import Privatizer
+        from trlap.privatize.privatizer import Privatizer
 
         return Privatizer
     if name == "load_results":

@@ -13,7 +13,7 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
-from trlap.config import explain
+from trlap.config.schema import explain
 from trlap.errors import TrlapError
 
 

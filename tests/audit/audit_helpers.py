@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from trlap import mechanism
 from trlap.audit.geometry import Geometry
-from trlap.config import AuditConfig
-from trlap.release import Released
-from trlap.space import Space
+from trlap.config.schema import AuditConfig
+from trlap.embeddings.space import Space
+from trlap.mechanisms import base as mechanism
+from trlap.mechanisms._released import Released
 
 VECTORS = ("gaussian", "laplace", "trlap", "cmp", "mahalanobis", "pte", "vickrey")
 WORDS = ("tem", "santext", "krr", "srr", "crr")

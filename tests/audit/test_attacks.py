@@ -11,9 +11,9 @@ from audit_helpers import VECTORS, build, every, make, released, space_of
 
 from trlap.audit import attacks, exact
 from trlap.audit.geometry import geometry
+from trlap.embeddings.space import Space
 from trlap.errors import TrlapError
-from trlap.mechanism import Base, WordMechanism
-from trlap.space import Space
+from trlap.mechanisms.base import Base, WordMechanism
 
 
 def tokens_of(found: Base, count: int = 3000) -> np.ndarray:

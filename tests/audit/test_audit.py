@@ -12,10 +12,10 @@ from audit_helpers import build, config, every, make, released, space_of
 from test_empirical import HalfGaussian, HalfResponse
 from torch import Generator, Tensor
 
-from trlap import privacy
 from trlap.audit import audit
-from trlap.cache import jsonable
-from trlap.mechanism import Base, Claim, VectorMechanism
+from trlap.mechanisms.base import Base, Claim, VectorMechanism
+from trlap.privacy import noise as privacy
+from trlap.runs.cache import jsonable
 
 LENGTHS = [5, 12, 30]
 KEYS = {

@@ -13,8 +13,9 @@ from torch import Generator, Tensor
 
 from trlap.audit import empirical, exact
 from trlap.audit.geometry import geometry
-from trlap.mechanism import Base, gaussian, krr, laplace
-from trlap.space import Space
+from trlap.embeddings.space import Space
+from trlap.mechanisms import gaussian, krr, laplace
+from trlap.mechanisms.base import Base
 
 PAIRS = [(0, 1, "chosen"), (2, 3, "random")]
 

@@ -20,12 +20,13 @@ from audit_helpers import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trlap import config, privacy
 from trlap.audit import exact
 from trlap.audit.geometry import _sampled, extremes, geometry, hazards
-from trlap.cache import jsonable
-from trlap.embedding import build_table, frequent_words
-from trlap.space import Space
+from trlap.config import schema as config
+from trlap.embeddings.space import Space
+from trlap.embeddings.vectors import build_table, frequent_words
+from trlap.privacy import noise as privacy
+from trlap.runs.cache import jsonable
 
 LOG_1E6 = math.log(1e-6)
 

@@ -331,7 +331,7 @@ def test_reading_a_saved_corpus_and_the_fingerprint_import_nothing_heavy(
     corpora.save(corpora.load(make("demo", limit__train=5)), tmp_path)
     code = (
         "import sys; from pathlib import Path; from omegaconf import OmegaConf\n"
-        "from trlap.config import Dataset; from trlap.data import corpus\n"
+        "from trlap.config.schema import Dataset; from trlap.data import corpus\n"
         "corpus.fingerprint(OmegaConf.structured(Dataset(name='demo')))\n"
         "assert 'pyarrow' not in sys.modules\n"
         "corpus.read(Path(sys.argv[1]))\n"

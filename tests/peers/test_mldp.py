@@ -14,8 +14,8 @@ import torch
 from conftest import ROOT
 from scipy import stats
 
-from trlap import mechanism
-from trlap.space import Space
+from trlap.embeddings.space import Space
+from trlap.mechanisms import base as mechanism
 
 PYTHON = ROOT / ".venv-peers" / "bin" / "python"
 pytestmark = [

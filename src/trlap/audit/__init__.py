@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from trlap.audit import attacks, empirical, exact
 from trlap.audit.geometry import geometry, most_visible, random_pairs
-from trlap.config import AuditConfig
-from trlap.mechanism import Base, VectorMechanism, WordMechanism, trlap
-from trlap.release import SHARED, Released
+from trlap.config.schema import AuditConfig
+from trlap.mechanisms import trlap
+from trlap.mechanisms._released import SHARED, Released
+from trlap.mechanisms.base import Base, VectorMechanism, WordMechanism
 
 
 def audit(

@@ -27,9 +27,9 @@ from trlap.audit.empirical import BLOCK, interval
 from trlap.audit.exact import Matrix
 from trlap.audit.geometry import Geometry
 from trlap.errors import TrlapError
-from trlap.mechanism import Base, VectorMechanism, WordMechanism
-from trlap.privatize import block_generator
-from trlap.release import Released
+from trlap.mechanisms._released import Released
+from trlap.mechanisms.base import Base, VectorMechanism, WordMechanism
+from trlap.privatize.blocks import block_generator
 
 Words = NDArray[np.int64]
 

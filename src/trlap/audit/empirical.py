@@ -35,9 +35,9 @@ from torch import Generator, Tensor
 
 from trlap.audit.exact import claimed_epsilon, losses, worst_claimed_epsilon
 from trlap.audit.geometry import Geometry
-from trlap.mechanism import Base, VectorMechanism, WordMechanism
-from trlap.privatize import block_generator
-from trlap.release import SHARED, Released
+from trlap.mechanisms._released import SHARED, Released
+from trlap.mechanisms.base import Base, VectorMechanism, WordMechanism
+from trlap.privatize.blocks import block_generator
 
 Floats = NDArray[np.float64]
 

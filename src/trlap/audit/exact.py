@@ -26,11 +26,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from trlap import privacy
 from trlap.audit.geometry import Geometry, difference, extremes, geometry, random_pairs
-from trlap.mechanism import Base, Claim, VectorMechanism, WordMechanism, cmp
-from trlap.metric_privacy import laplace_ball_epsilon, laplace_ball_log_delta
-from trlap.release import Released
+from trlap.mechanisms import cmp
+from trlap.mechanisms._released import Released
+from trlap.mechanisms.base import Base, Claim, VectorMechanism, WordMechanism
+from trlap.privacy import noise as privacy
+from trlap.privacy.multivariate_laplace import laplace_ball_epsilon, laplace_ball_log_delta
 
 Floats = NDArray[np.float64]
 

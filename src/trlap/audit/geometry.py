@@ -16,9 +16,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from trlap import privacy
-from trlap.mechanism import Base, cmp, gaussian, laplace, mahalanobis, pte, trlap
-from trlap.space import Space
+from trlap.embeddings.space import Space
+from trlap.mechanisms import cmp, gaussian, laplace, mahalanobis, pte, trlap
+from trlap.mechanisms.base import Base
+from trlap.privacy import noise as privacy
 
 Floats = NDArray[np.float64]
 

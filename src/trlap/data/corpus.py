@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from omegaconf import DictConfig, OmegaConf
 
-from trlap.cache import file_sha256, read_json, write_json
 from trlap.data.tokens import UNK, looks_tokenized, tokenize, utf8_lines
 from trlap.errors import TrlapError
+from trlap.runs.cache import file_sha256, read_json, write_json
 
 if TYPE_CHECKING:
     from datasets import Dataset as Table

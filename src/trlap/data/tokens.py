@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 
-from trlap.cache import atomic, read_json, write_json
 from trlap.errors import TrlapError
+from trlap.runs.cache import atomic, read_json, write_json
 
 UNK = "<unk>"
 

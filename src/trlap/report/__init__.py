@@ -10,9 +10,9 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trlap.cache import jsonable, write_json, write_text
 from trlap.report import claims, downstream, tables
 from trlap.report.results import load_results, short
+from trlap.runs.cache import jsonable, write_json, write_text
 
 if TYPE_CHECKING:
     import pandas as pd

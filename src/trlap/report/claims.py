@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from trlap import privacy
+from trlap.privacy import noise as privacy
 from trlap.report.tables import PROTOCOLS, comparable
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from trlap.cache import digest
 from trlap.report.tables import Plain, show_epsilon
+from trlap.runs.cache import digest
 
 if TYPE_CHECKING:
     import pandas as pd

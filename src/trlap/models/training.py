@@ -1,0 +1,301 @@
+"""The training loop, carried by Lightning, and what Lightning does not do by itself.
+
+The order of sentences is a function of (seed, epoch); dropout, word noise and the noise of
+protocol=release are functions of (seed, split, epoch, batch). So a run that was killed and goes on from
+the end of an epoch ends with the same weights, bit for bit, as one that was not (on a CPU, with the same
+number of threads).
+"""
+
+import logging
+import math
+import signal
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from lightning.pytorch import Callback, LightningModule, Trainer
+from lightning.pytorch.callbacks import Checkpoint, EarlyStopping, RichProgressBar
+from lightning.pytorch.plugins.io import TorchCheckpointIO
+from torch import Generator, Tensor
+from torch.utils.data import DataLoader
+
+from trlap import progress
+from trlap.config import schema as config
+from trlap.errors import TrlapError
+from trlap.mechanisms._released import Released
+from trlap.models.autoencoder import AutoEncoder
+from trlap.models.cpu import has_bfloat16
+from trlap.models.packing import Layout, Sentences, cut
+from trlap.models.word_noise import drop, replace, shuffle
+from trlap.privatize.blocks import block_generator, seed_torch
+from trlap.runs.cache import atomic
+
+Batch = tuple[int, Tensor]  # its number in the epoch, and which sentences
+
+
+class Training(LightningModule):
+    """The auto-encoder reads sentences of `source` and is to write the same ones of `target`.
+
+    `splits` says which are whose. `noise` is what protocol=release puts on the embedding's vectors.
+    """
+
+    def __init__(
+        self,
+        model: AutoEncoder,
+        source: Sentences,
+        target: Sentences,
+        splits: dict[str, range],
+        cfg: config.Model,
+        seed: int,
+        noise: Released | None = None,
+    ) -> None:
+        super().__init__()
+        self.model, self.cfg, self.seed, self.noise = model, cfg, seed, noise
+        self.source, self.target, self.splits = source, target, splits
+        self.history: list[dict[str, Any]] = []
+
+    def batches(self, split: str, epoch: int = 0) -> list[Batch]:
+        rows = np.array(self.splits[split], np.int64)
+        lengths = self.source.lengths.cpu().numpy()[rows]
+        batches = cut(lengths, self.cfg.batch, [self.seed, epoch])
+        return [(number, torch.from_numpy(rows[i])) for number, i in enumerate(batches)]
+
+    @contextmanager
+    def drawn(self, split: str, epoch: int | str, number: int) -> Iterator[Generator]:
+        """Seeds torch's own generators for one batch, and gives another for the noise."""
+        purpose = f"rewrite/{split}/{epoch}"
+        with torch.random.fork_rng([self.device] if self.device.type == "cuda" else []):
+            seed_torch(self.seed, f"{purpose}/dropout", number)
+            yield block_generator(self.seed, purpose, number, self.device)
+
+    def code(self, rows: Tensor, generator: Generator) -> Tensor:
+        """What the encoder makes of these sentences; word noise is for training alone."""
+        noise = self.cfg.word_noise
+        places, lengths = self.source.places(rows)
+        if self.training and noise.shuffle:
+            places = shuffle(places, lengths, noise.shuffle)
+        if self.training and noise.drop:
+            places, lengths = drop(places, lengths, noise.drop)
+        layout = Layout(lengths)
+        ids = self.source.ids[layout.pack(places)]
+        if self.training and (noise.blank or noise.substitute):
+            ids = replace(ids, self.model.boundary, noise.blank, noise.substitute)
+        vectors = self.model.embedding(ids)
+        if self.noise is not None:
+            vectors = self.noise.perturb_vectors(vectors, generator)
+        return self.model.encode(vectors, layout)
+
+    def loss(self, rows: Tensor, code: Tensor) -> tuple[Tensor, int]:
+        """−ln p(original | code), summed over these sentences, and how many words that is, with ends."""
+        places, lengths = self.target.places(rows)
+        layout, ids = Layout(lengths), self.target.ids
+        inputs = layout.pack(places)
+        return self.model.loss(code, ids[inputs], ids[inputs + 1], layout), len(inputs)
+
+    def training_step(self, batch: Batch) -> Tensor:
+        return self.step("train", *batch) / len(batch[1])
+
+    def validation_step(self, batch: Batch) -> None:
+        self.step("validation", *batch)
+
+    def step(self, split: str, number: int, rows: Tensor) -> Tensor:
+        with self.drawn(split, self.current_epoch, number) as generator:
+            loss, words = self.loss(rows, self.code(rows, generator))
+        if not loss.isfinite():
+            raise self.broken(f"the loss of {split} batch {number + 1} is {loss.item()}")
+        self.sums += torch.tensor([loss.item(), len(rows), words], dtype=torch.float64)
+        return loss
+
+    def broken(self, what: str) -> TrlapError:
+        kept = (
+            f"the checkpoint of epoch {self.current_epoch} is kept; " if self.current_epoch else ""
+        )
+        return TrlapError(
+            f"training broke off in epoch {self.current_epoch + 1}: {what}; {kept}"
+            "try a smaller model.lr or model.gradient_clip"
+        )
+
+    def on_train_epoch_start(self) -> None:
+        self.sums, self.started = torch.zeros(3, dtype=torch.float64), time.perf_counter()
+        self.validation_loss: float | None = None
+
+    def on_train_batch_end(self, *_: Any) -> None:
+        self.trained, self.seconds = self.sums, time.perf_counter() - self.started
+
+    def on_validation_epoch_start(self) -> None:
+        self.sums = torch.zeros(3, dtype=torch.float64)
+
+    def on_validation_epoch_end(self) -> None:
+        self.validation_loss = (self.sums[0] / self.sums[1]).item()
+        self.log("validation_loss", self.validation_loss)
+
+    def on_train_epoch_end(self) -> None:
+        """Comes before the checkpoint is written, so that no broken one is."""
+        if not all(weights.isfinite().all() for weights in self.parameters()):
+            raise self.broken("weights are not finite after its last batch")
+        loss, sentences, words = self.trained.tolist()
+        self.history.append(
+            {
+                "epoch": self.current_epoch + 1,
+                "train_loss": loss / sentences,
+                "validation_loss": self.validation_loss,
+                "seconds": round(self.seconds, 3),
+                "tokens_per_second": round(words / self.seconds),
+            }
+        )
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        checkpoint["history"] = self.history
+        ended = self.trainer.should_stop or len(self.history) == self.cfg.epochs
+        checkpoint["ended"] = ended  # Lightning forgets that training was stopped early
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        self.history = checkpoint["history"]
+
+    def configure_optimizers(self) -> Any:
+        fused = self.device.type == "cpu"  # a third of the time; on CUDA it would rule out clipping
+        optimizer = torch.optim.Adam(
+            self.model.parameters(),
+            lr=self.cfg.lr,
+            betas=(self.cfg.betas[0], self.cfg.betas[1]),
+            fused=fused,
+        )
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, self.rate)
+        return [optimizer], [{"scheduler": schedule, "interval": "step"}]
+
+    def configure_gradient_clipping(
+        self, optimizer: Any, gradient_clip_val: Any = None, gradient_clip_algorithm: Any = None
+    ) -> None:
+        """As Lightning does it, which refuses a fused optimizer under mixed precision: such a one undoes
+        the scaling of gradients itself. On a CPU nothing is scaled.
+        """
+        if gradient_clip_val:
+            torch.nn.utils.clip_grad_norm_(self.parameters(), gradient_clip_val)
+
+    def rate(self, step: int) -> float:
+        """What lr is multiplied by: up in the first `warmup` steps, down to zero if it decays."""
+        cfg = self.cfg
+        batches = math.ceil(len(self.splits["train"]) / cfg.batch)
+        per_epoch = max(1, batches // self.trainer.world_size)
+        down = 1 - step / (per_epoch * cfg.epochs) if cfg.decay == "linear" else 1.0
+        return max(0.0, down) * min(1.0, (step + 1) / max(1, cfg.warmup))
+
+    def train_dataloader(self) -> "DataLoader[Any]":
+        """Asked for anew every epoch. Several devices take turns, with as many batches each."""
+        batches, world = self.batches("train", self.current_epoch), self.trainer.world_size
+        even = len(batches) - len(batches) % world or len(batches)
+        return DataLoader(batches[self.global_rank : even : world], batch_size=None)  # type: ignore[arg-type]
+
+    def val_dataloader(self) -> "DataLoader[Any] | list[Any]":
+        """On every device the whole split, so that all agree when to stop."""
+        if not self.splits["validation"]:
+            return []
+        return DataLoader(self.batches("validation"), batch_size=None)  # type: ignore[arg-type]
+
+
+class Checkpoints(Checkpoint):
+    """At an epoch's end: `last`, before it `best` where training may stop early, and all if `keep`."""
+
+    def __init__(self, folder: Path, best: bool, keep: bool) -> None:
+        self.folder, self.best, self.keep = folder, best, keep
+
+    def on_train_epoch_end(self, trainer: Trainer, training: LightningModule) -> None:
+        history: list[dict[str, Any]] = training.history  # type: ignore[assignment]
+        losses = [entry["validation_loss"] for entry in history]
+        names = [f"epoch{len(losses)}"] if self.keep else []
+        if self.best and losses[-1] < min(losses[:-1], default=math.inf):
+            names.append("best")
+        for name in [*names, "last"]:
+            trainer.save_checkpoint(self.folder / f"{name}.ckpt", weights_only=False)
+
+
+class AtomicFiles(TorchCheckpointIO):
+    """A checkpoint takes its predecessor's place only when it is whole. Lightning copies it there."""
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, *_: Any, **__: Any) -> None:
+        with atomic(Path(path)) as file:
+            torch.save(checkpoint, file)
+
+
+def fit(training: Training, folder: Path, device: str, keep: bool) -> list[dict[str, Any]]:
+    """Train, or go on where `folder` has a checkpoint. Loads the final weights; returns the history."""
+    cfg = training.cfg
+    last = folder / "last.ckpt"
+    if not last.exists() or not _load(last)["ended"]:
+        callbacks: list[Callback] = [Checkpoints(folder, cfg.patience is not None, keep)]
+        if cfg.patience is not None:
+            callbacks += [EarlyStopping("validation_loss", patience=cfg.patience)]
+        watched = progress.watched()
+        if watched:
+            callbacks += [RichProgressBar(leave=False, console_kwargs={"stderr": True})]
+        kind, _, index = device.partition(":")
+        with _quiet(), torch.random.fork_rng([]):
+            trainer = Trainer(
+                accelerator="gpu" if kind == "cuda" else kind,
+                devices=[int(index)] if index else cfg.trainer.devices,
+                # one process a device, of this function alone: the stages before are not run again
+                strategy="auto" if index or cfg.trainer.devices == 1 else "ddp_spawn",
+                precision=precision(cfg.trainer.precision, device),
+                max_epochs=cfg.epochs,
+                gradient_clip_val=cfg.gradient_clip,
+                reload_dataloaders_every_n_epochs=1,
+                use_distributed_sampler=False,
+                num_sanity_val_steps=0,
+                callbacks=callbacks,
+                plugins=[AtomicFiles()],
+                logger=False,
+                enable_progress_bar=watched,
+                enable_model_summary=False,
+                default_root_dir=folder,
+            )
+            try:
+                found = last if last.exists() else None
+                trainer.fit(training, ckpt_path=found, weights_only=True)
+            except SystemExit as stopped:
+                if not isinstance(stopped.__context__, KeyboardInterrupt):
+                    raise  # a cluster takes the machine away
+                # how Lightning answers Ctrl-C, which it ignores from then on
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+                raise KeyboardInterrupt from stopped
+    final = last if cfg.patience is None else folder / "best.ckpt"
+    training.load_state_dict(_load(final)["state_dict"])
+    return _load(last)["history"]
+
+
+def precision(wanted: str, device: str) -> Any:
+    """Lightning's name for it; `auto` is mixed where the device multiplies the shorter numbers faster.
+    bfloat16 needs no scaling of the loss.
+    """
+    kind = device.partition(":")[0]
+    if wanted == "auto":
+        if kind == "cuda":
+            return "bf16-mixed" if torch.cuda.is_bf16_supported() else "16-mixed"
+        return "bf16-mixed" if kind == "cpu" and has_bfloat16() else "32-true"
+    able = {"cuda": ("32-true", "16-mixed", "bf16-mixed"), "cpu": ("32-true", "bf16-mixed")}
+    if wanted not in able.get(kind, ("32-true",)):
+        raise TrlapError(f"model.trainer.precision={wanted}: not on {kind}; use auto or 32-true")
+    return wanted
+
+
+def _load(path: Path) -> dict[str, Any]:
+    state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    return state
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Lightning's hints and tips are not for the people who use this."""
+    logger = logging.getLogger("lightning.pytorch")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            yield
+        finally:
+            logger.setLevel(level)

@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trlap.embeddings import space as spaces
+from trlap.embeddings.space import Space, centred_cosine, clipped
+
+
+def make_space(count: int, dimension: int, seed: int = 0, **keys: object) -> Space:
+    rng = np.random.default_rng(seed)
+    vectors = rng.normal(size=(count, dimension)).astype(np.float32)
+    return Space([str(i) for i in range(count)], vectors, np.full(count, 1 / count), **keys)  # type: ignore[arg-type]
+
+
+def brute_force(space: Space, points: torch.Tensor) -> torch.Tensor:
+    distances = (points.double()[:, None, :] - space.targets.double()[None]) ** 2
+    return distances.sum(2).argmin(1)
+
+
+def test_clipping_shortens_only_what_is_longer() -> None:
+    vectors = np.array([[3, 4], [0.3, 0.4], [0, 0]], np.float32)
+    assert np.allclose(clipped(vectors, 1.0), [[0.6, 0.8], [0.3, 0.4], [0, 0]])
+
+
+@pytest.mark.parametrize("projection", ["clipped", "original"])
+@pytest.mark.parametrize(
+    ("count", "dimension"), [(2, 3), (127, 5), (128, 7), (129, 300), (1000, 20)]
+)
+def test_nearest_is_brute_force(count: int, dimension: int, projection: str) -> None:
+    space = make_space(count, dimension, clip=1.5, projection=projection)
+    points = torch.randn(200, dimension, generator=torch.Generator().manual_seed(1)) * 2
+    assert torch.equal(space.nearest(points), brute_force(space, points))
+
+
+def test_ties_go_to_the_smaller_index() -> None:
+    vectors = np.array([[1, 0], [0, 1], [0, 1], [1, 0]], np.float32)
+    space = Space(list("abcd"), vectors, np.full(4, 0.25))
+    assert space.nearest(torch.tensor([[0.5, 0.5], [0.1, 2.0], [2.0, 0.1]])).tolist() == [0, 1, 0]
+
+
+def test_near_ties_are_decided_in_float64() -> None:
+    """Words that differ by a few float32 units, far from the origin of the noise."""
+    rng = np.random.default_rng(3)
+    base = rng.normal(size=300)
+    vectors = (base + 1e-6 * rng.normal(size=(500, 300))).astype(np.float32)
+    space = Space([str(i) for i in range(500)], vectors, np.full(500, 1 / 500), clip=100.0)
+    points = torch.from_numpy(rng.normal(size=(200, 300)).astype(np.float32) * 40)
+    assert torch.equal(space.nearest(points), brute_force(space, points))
+
+
+def test_the_answer_does_not_depend_on_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    space = make_space(700, 50)
+    points = torch.randn(300, 50, generator=torch.Generator().manual_seed(2)) * 5
+    whole = space.nearest(points)
+    monkeypatch.setattr(spaces, "SCORES", 7 * 768)  # seven rows at a time
+    assert torch.equal(space.nearest(points), whole)
+    singly = torch.cat([space.nearest(point[None]) for point in points])
+    assert torch.equal(singly, whole)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(2, 300), st.integers(1, 40), st.integers(0, 10**6), st.floats(1e-3, 1e3))
+def test_nearest_is_brute_force_at_every_scale(n: int, d: int, seed: int, scale: float) -> None:
+    space = make_space(n, d, seed, clip=scale)
+    points = torch.randn(20, d, generator=torch.Generator().manual_seed(seed)) * scale
+    assert torch.equal(space.nearest(points), brute_force(space, points))
+
+
+def test_centred_cosine() -> None:
+    vectors = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]], np.float32) + 5  # a shared direction
+    space = Space(list("abcd"), vectors, np.full(4, 0.25), clip=None)
+    words = np.arange(4, dtype=np.int32)
+    mean, best = centred_cosine(words, words, space)
+    assert mean == pytest.approx(1)
+    assert best == pytest.approx(0, abs=1e-12)
+    opposite = np.array([2, 3, 0, 1], np.int32)
+    assert centred_cosine(words, opposite, space)[0] == pytest.approx(-1)
+    constant = np.zeros(4, np.int32)
+    # raw cosine would say about 0.98
+    assert centred_cosine(words, constant, space)[0] == pytest.approx(0, abs=1e-12)
+
+
+def test_the_vector_of_unk_neither_moves_the_mean_nor_is_judged() -> None:
+    vectors = np.array([[90, 70], [1, 0], [0, 1], [-1, 0], [0, -1]], np.float32)
+    space = Space(["<unk>", *"abcd"], vectors, np.array([0.6, 0.1, 0.1, 0.1, 0.1]), clip=None)
+    words = np.arange(5, dtype=np.int32)
+    with_unk = vectors[4] @ vectors[0] / np.linalg.norm(vectors[0])
+    found = centred_cosine(words, words[::-1].copy(), space)[0]
+    assert found == pytest.approx((-1 + 1 - 1 + with_unk) / 4)
+    assert centred_cosine(words[:1], words[:1], space) == (None, None)

@@ -1,0 +1,113 @@
+"""Who holds a lock, when it is stale, and that two processes never hold it at once."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from trlap.runs.cache import cached
+from trlap.runs.lock import STALE, Busy, Lock
+
+# Takes the lock a few times. Inside, a file that must not be there yet shows that nobody else is in.
+# Some die while they hold it: the next one has to find that out.
+CROWD = """
+import os, random, sys, time
+from pathlib import Path
+from trlap.runs.lock import Lock
+
+folder, number = Path(sys.argv[1]), int(sys.argv[2])
+inside = folder / "inside"
+for turn in range(15):
+    with Lock(folder / "lock").hold():
+        os.close(os.open(inside, os.O_CREAT | os.O_EXCL))
+        time.sleep(random.random() / 200)
+        inside.unlink()
+        with (folder / "log").open("a") as file:
+            file.write(f"{number}\\n")
+        if turn == 7 and number % 2:
+            os._exit(0)
+"""
+
+
+def test_one_process_at_a_time_even_when_owners_die(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-c",
+        "import trlap.runs.lock; trlap.runs.lock.POLL = 0.005\n" + CROWD,
+    ]
+    crowd = [subprocess.Popen([*command, str(tmp_path), str(number)]) for number in range(4)]
+    assert [process.wait(60) for process in crowd] == [0, 0, 0, 0]
+    log = (tmp_path / "log").read_text().split()
+    assert [log.count(str(number)) for number in range(4)] == [15, 8, 15, 8]
+    assert Lock(tmp_path / "lock").owner() is None  # the last one may have died with it
+    assert {path.name for path in tmp_path.iterdir()} <= {"log", "lock"}
+
+
+def test_the_lock_names_its_owner_and_goes_away(tmp_path: Path) -> None:
+    lock = Lock(tmp_path / "lock")
+    assert lock.owner() is None
+    with lock.hold():
+        owner = lock.owner()
+        assert owner and owner["pid"] == os.getpid()
+        assert owner["started"] == psutil.Process().create_time()
+        with pytest.raises(Busy), Lock(tmp_path / "lock").hold(wait=False):
+            pass
+    assert lock.owner() is None
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "silence", "alive"),
+    [
+        ({}, 10 * STALE, True),  # a living process of this host need not show that it lives
+        ({"started": 0}, 0, False),  # its pid was given to another process
+        ({"pid": 2**22 + 1}, 0, False),
+        ({"host": "elsewhere", "pid": 1}, STALE - 30, True),
+        ({"host": "elsewhere", "pid": 1}, STALE + 30, False),
+    ],
+)
+def test_when_a_lock_is_stale(
+    tmp_path: Path, change: dict[str, object], silence: float, alive: bool
+) -> None:
+    path = tmp_path / "lock"
+    with Lock(path).hold():
+        owner = json.loads(path.read_text())
+    path.write_text(json.dumps(owner | change))
+    os.utime(path, (time.time() - silence,) * 2)
+    assert (Lock(path).owner() is not None) == alive
+    assert Lock(path).acquire() == (not alive)
+
+
+def test_who_lost_the_lock_leaves_the_new_owner_alone(tmp_path: Path) -> None:
+    old, new = Lock(tmp_path / "lock"), Lock(tmp_path / "lock")
+    assert old.acquire()
+    old.path.unlink()  # as another host does after five minutes without a heartbeat
+    assert new.acquire()
+    old.release()
+    assert new.owner() is not None
+    new.release()
+
+
+def test_a_stage_is_built_once_though_many_want_it(tmp_path: Path) -> None:
+    code = """
+import sys, time
+from pathlib import Path
+from trlap.runs.cache import cached
+
+def build(to):
+    with (Path(sys.argv[1]) / "built").open("a") as file:
+        file.write("x")
+    time.sleep(0.3)
+
+cached(Path(sys.argv[1]) / "cache", "stage", 1, build)
+"""
+    crowd = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)]) for _ in range(3)]
+    assert [process.wait(60) for process in crowd] == [0, 0, 0]
+    assert (tmp_path / "built").read_text() == "x"
+    folder = cached(tmp_path / "cache", "stage", 1, lambda to: pytest.fail("it is there"))
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
