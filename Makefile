@@ -2,9 +2,12 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 ASSETS := outputs/cache/assets/.complete
+# what pytest is told besides: make test ARGS='tests/privacy -n 0'
+ARGS ?=
+COVERAGE := --cov --cov-report=term --cov-report=xml --cov-report=html
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-all report bench check peers ray lock clean-cache
+.PHONY: help setup run test test-all coverage check hooks report docs bench peers ray lock clean-cache
 
 help: ## what you can type
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -15,21 +18,31 @@ run: setup ## the main job: the paper's mechanism on the embedded corpus
 	@$(BIN)/python run.py mechanism=trlap epsilon=0.1
 
 test: setup ## the tests, under 8 minutes on 2 cores
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(ARGS)
 
-test-all: setup peers ray ## the tests and the slow ones
-	$(BIN)/python -m pytest -m ""
+test-all: setup peers ray ## the tests and the slow ones, and which lines no test reaches
+	$(BIN)/python -m pytest -m "" $(COVERAGE) $(ARGS)
 
-report: setup ## the paper's tables and figures from the runs in outputs/
-	@$(BIN)/python scripts/report.py
-
-bench: setup peers ## speed, against peers and against the machine's limits; on idle cores
-	$(BIN)/python scripts/bench.py
+coverage: setup ## which lines the tests without the slow ones reach; a page in outputs/coverage/html
+	$(BIN)/python -m pytest $(COVERAGE) $(ARGS)
 
 check: setup ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+hooks: setup ## let git check style and types before every commit
+	$(BIN)/pre-commit install
+
+report: setup ## the paper's tables and figures from the runs in outputs/
+	@$(BIN)/python scripts/report.py
+
+docs: setup ## the texts and the reference as a site in outputs/docs; open outputs/docs/index.html
+	$(BIN)/mkdocs build --strict --quiet
+	@echo outputs/docs/index.html
+
+bench: setup peers ## speed, against peers and against the machine's limits; on idle cores
+	$(BIN)/python scripts/bench.py
 
 peers: .venv-peers/.complete ## install the libraries that the benchmark and the slow tests compare with, in .venv-peers
 

@@ -4,17 +4,20 @@ import hydra
 from omegaconf import DictConfig
 
 from trlap import cli
-from trlap.runs import summary
-from trlap.stages import pipeline
-from trlap.sweeps import sweep
+from trlap.config.door import config_from
+from trlap.runs import pipeline, summary
+from trlap.sweeps import launch, plan
 
 
 @hydra.main(version_base="1.3", config_path="conf", config_name="config")
 @cli.task
-def main(cfg: DictConfig) -> str | None:
-    if sweep.inside():
-        return sweep.work(cfg)
-    print(sweep.plan_of(cfg) if cfg.plan else summary.render(pipeline.run(cfg)))
+def main(composed: DictConfig) -> str | None:
+    if launch.inside():
+        return launch.work(composed)
+    if composed.plan:
+        print(plan.plan_of(composed))
+    else:
+        print(summary.render(pipeline.run(config_from(composed))))
     return None
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 folder = Path(sys.argv[1])
-LIMIT = 3.0  # seconds for one turn of a peer that takes words one by one
+# seconds for one turn of a peer that takes words one by one
+LIMIT = 3.0
 NAMES = {
     "cmp": "MultivariateCalibrated",
     "vickrey": "VickreyMechanism",

@@ -10,32 +10,44 @@ import hydra
 from omegaconf import DictConfig
 
 from trlap import cli
-from trlap.config.schema import check
+from trlap.config.door import privatize_from
+from trlap.config.schema import Privatize
 from trlap.errors import TrlapError
+from trlap.files import atomic
 from trlap.privatize.streams import FORMATS, transform
-from trlap.runs.cache import atomic
 
-KEYS = (  # of the config that Privatizer takes as they are
-    "epsilon delta clip projection calibration oov vocabulary vocabulary_size device seed reproducible"
-).split()
+# of the config, what Privatizer takes as it is
+KEYS = (
+    "epsilon",
+    "delta",
+    "clip",
+    "projection",
+    "calibration",
+    "oov",
+    "vocabulary",
+    "vocabulary_size",
+    "device",
+    "seed",
+    "reproducible",
+)
 
 
 @hydra.main(version_base="1.3", config_path="../conf", config_name="privatize")
 @cli.task
-def main(cfg: DictConfig) -> None:
-    check(cfg)
-    kind, target = check_files(cfg)
+def main(composed: DictConfig) -> None:
+    config = privatize_from(composed)
+    kind, target = check_files(config)
 
     import torch
 
     from trlap.privatize.privatizer import Privatizer
+    from trlap.privatize.summary import own_text
     from trlap.progress import progress
-    from trlap.runs.summary import own_text
 
-    torch.set_num_threads(cfg.threads or torch.get_num_threads())
-    own = {key: value for key, value in cfg.mechanism.items() if key != "name"}
-    keys = {"mechanism": cfg.mechanism.name, "vectors": cfg.embedding, **own}
-    keys |= {key: cfg[key] for key in KEYS}
+    torch.set_num_threads(config.threads or torch.get_num_threads())
+    own = {key: value for key, value in config.mechanism.items() if key != "name"}
+    keys = {"mechanism": config.mechanism["name"], "vectors": config.embedding, **own}
+    keys |= {key: getattr(config, key) for key in KEYS}
     privatizer = Privatizer(**keys)
     sample: list[str] = []
     with progress("privatising", "tokens") as show:
@@ -49,44 +61,46 @@ def main(cfg: DictConfig) -> None:
                 )
             return private
 
-        if cfg.engine == "ray":
+        if config.engine == "ray":
             from trlap.privatize import ray as on_ray
 
             assert target is not None
             with atomic(target) as temporary:
-                places = (cfg.input, temporary, kind, cfg.column)
-                sample = on_ray.privatize(privatizer, keys, *places, cfg.threads, show)
+                places = (config.input, temporary, kind, config.column)
+                sample = on_ray.privatize(privatizer, keys, *places, config.threads, show)
         elif target is None:
-            transform(cfg.input, None, kind, cfg.column, change)
+            transform(config.input, None, kind, config.column, change)
         else:
             with atomic(target) as temporary:
-                transform(cfg.input, temporary, kind, cfg.column, change)
-    print(own_text(privatizer, sample, cfg.output), file=sys.stderr)
+                transform(config.input, temporary, kind, config.column, change)
+    print(own_text(privatizer, sample, config.output), file=sys.stderr)
 
 
-def check_files(cfg: DictConfig) -> tuple[str, Path | None]:
+def check_files(config: Privatize) -> tuple[str, Path | None]:
     """The format and where to write, before any work starts."""
-    if cfg.input != "-" and not Path(cfg.input).is_file():
-        raise TrlapError(f"input={cfg.input}: no such file")
-    named = [Path(name).suffix.lower() for name in (cfg.input, cfg.output) if name != "-"]
-    kind = f".{cfg.format}" if cfg.format else named[0] if named else ".txt"
+    if config.input != "-" and not Path(config.input).is_file():
+        raise TrlapError(f"input={config.input}: no such file")
+    named = [Path(name).suffix.lower() for name in (config.input, config.output) if name != "-"]
+    kind = f".{config.format}" if config.format else named[0] if named else ".txt"
     if kind not in FORMATS:
         raise TrlapError(
             f"cannot read {kind or 'this'} files; choose from {' '.join(FORMATS)}, or set format="
         )
-    if cfg.engine == "ray" and (cfg.input == "-" or cfg.output == "-"):
+    if config.engine == "ray" and (config.input == "-" or config.output == "-"):
         raise TrlapError("engine=ray: give input= and output= as files")
-    if cfg.engine == "ray" and cfg.seed is not None:
+    if config.engine == "ray" and config.seed is not None:
         raise TrlapError("engine=ray: every process draws its own seeds; leave seed out")
-    if cfg.output == "-":
+    if config.output == "-":
         return kind, None
-    target = Path(cfg.output)
+    target = Path(config.output)
     if not target.parent.is_dir():
-        raise TrlapError(f"output={cfg.output}: there is no folder {target.parent}")
-    if target.exists() and cfg.input != "-" and target.samefile(cfg.input):
-        raise TrlapError(f"output={cfg.output}: that is the input; choose another name")
-    if target.exists() and not cfg.force:
-        raise TrlapError(f"output={cfg.output}: it exists; choose another name, or add force=true")
+        raise TrlapError(f"output={config.output}: there is no folder {target.parent}")
+    if target.exists() and config.input != "-" and target.samefile(config.input):
+        raise TrlapError(f"output={config.output}: that is the input; choose another name")
+    if target.exists() and not config.force:
+        raise TrlapError(
+            f"output={config.output}: it exists; choose another name, or add force=true"
+        )
     return kind, target
 
 

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 
 from omegaconf import OmegaConf
 
+from trlap.metrics.registry import in_block
+
 if TYPE_CHECKING:
     from wandb_workspaces.workspaces import Workspace
 
 EXACT = "guarantee/exact/epsilon_at_delta_1e6"  # where there is none, a run has no point
-METRICS = {
-    "metrics/loss": "Loss",
-    "metrics/rouge1": "Rouge1",
-    "metrics/bleu": "BLEU",
-    "metrics/n_w": "N_w",
-    "metrics/bertscore": "BERTScore",
-    "metrics/accuracy": "accuracy",
+METRICS = {f"metrics/{metric.name}": metric.label for metric in in_block("metrics")}
+# what stands against the ε that was really given: how many words are left, and how near they are
+PRIVATE = {
+    f"private_metrics/{metric.name}": metric.label
+    for metric in in_block("private_metrics")
+    if metric.name in ("rouge1", "cosine")
 }
-PRIVATE = {"private_metrics/rouge1": "Rouge1", "private_metrics/cosine": "cosine"}
 GROUPS = ("dataset.name", "embedding.name", "mechanism.name")
 
 

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 os.environ.setdefault("TRLAP_CACHE", str(ROOT / "outputs" / "cache"))
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # two pytest workers share two cores
 
-import trlap.config.schema  # noqa: E402, F401  registers the schema
+from trlap.config.door import Config, config_from  # noqa: E402  registers the schema
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -41,6 +41,12 @@ def configure() -> Callable[..., DictConfig]:
             return compose("config", list(overrides))
 
     return configure
+
+
+@pytest.fixture
+def config(configure: Callable[..., DictConfig]) -> Callable[..., Config]:
+    """The same, typed and checked as behind the door."""
+    return lambda *overrides: config_from(configure(*overrides))
 
 
 @pytest.fixture

@@ -1,19 +1,28 @@
 """The benchmark's own arithmetic. What it measures is not tested: machines are noisy."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
-
-SCRIPTS = Path(__file__).parent.parent / "scripts"
+from conftest import ROOT
 
 
 @pytest.fixture
-def bench(monkeypatch):
-    monkeypatch.syspath_prepend(str(SCRIPTS))
+def bench(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     import bench
 
     return bench
+
+
+@pytest.fixture
+def measure(bench: ModuleType) -> ModuleType:
+    import bench_measure
+
+    return bench_measure
 
 
 @pytest.mark.parametrize(
@@ -27,23 +36,44 @@ def bench(monkeypatch):
         (None, "≥ 5", None),
     ],
 )
-def test_goal(bench, value, goal, met):
-    assert bench.Row("name", value, "×", goal).met is met
+def test_goal(measure: ModuleType, value: float | None, goal: str | None, met: bool | None) -> None:
+    assert measure.Row("name", value, "×", goal).met is met
 
 
-def test_ratio_is_of_turns(bench, monkeypatch):
+def test_ratio_is_of_turns(measure: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """The median of the ratios within a turn: one slow turn, in which both are slow, does not count."""
-    times = iter([9.0, 1.0, 4.0, 2.0, 40.0, 20.0, 6.0, 2.0])  # the first turn warms up
-    monkeypatch.setattr(bench, "seconds", lambda job: next(times))
-    assert bench.ratio(None, None, turns=3) == 2.0
+    # the first turn warms up
+    times = iter([9.0, 1.0, 4.0, 2.0, 40.0, 20.0, 6.0, 2.0])
+    monkeypatch.setattr(measure, "seconds", lambda job: next(times))
+    assert measure.ratio(None, None, turns=3) == 2.0
 
 
-def test_exponent(bench):
-    assert bench.exponent([10, 100, 1000], [3e2, 3e4, 3e6]) == pytest.approx(2)
+def test_exponent(measure: ModuleType) -> None:
+    assert measure.exponent([10, 100, 1000], [3e2, 3e4, 3e6]) == pytest.approx(2)
 
 
-def test_rows_and_table_are_written(bench, tmp_path, monkeypatch, capsys):
-    def part():
+def test_the_parts_are_those_that_the_command_knows(bench: ModuleType) -> None:
+    names = [part.__name__ for part in bench.PARTS]
+    assert names == [
+        "sampling",
+        "projection",
+        "mldp",
+        "response",
+        "training",
+        "audit",
+        "start",
+        "memory",
+        "growth",
+    ]
+
+
+def test_rows_and_table_are_written(
+    bench: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def part() -> Iterator[Any]:
         yield bench.Row("fast enough", 7.0, "× faster", "≥ 5", note="why")
         yield bench.Row("too slow", 2.0, "× its time", "≤ 1.5")
 

@@ -15,7 +15,7 @@ class TrlapSweeper(BasicSweeper):
         super().__init__(max_batch_size=None, params=params)
 
     def sweep(self, arguments: list[str]) -> Any:
-        from trlap.sweeps.sweep import sweep
+        from trlap.sweeps.launch import sweep
 
         assert self.config is not None and self.launcher is not None and self.hydra_context
         loader = self.hydra_context.config_loader

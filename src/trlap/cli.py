@@ -1,4 +1,4 @@
-"""What every command shares: one clear line for what a user can mend, and exit code 2.
+"""What every command shares: one clear line for what a user can mend, and exit code 2; `-v` for the log.
 
 Anything else is a defect of ours and keeps its traceback.
 """
@@ -13,17 +13,18 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
-from trlap.config.schema import explain
+from trlap.config.messages import explain
 from trlap.errors import TrlapError
+from trlap.runs.logs import VERBOSE
 
 
 def task(function: Callable[[DictConfig], Any]) -> Callable[[DictConfig], Any]:
     """Report an error inside the task itself, before Hydra adds lines of its own."""
 
     @functools.wraps(function)
-    def reporting(cfg: DictConfig) -> Any:
+    def reporting(composed: DictConfig) -> Any:
         try:
-            return function(cfg)
+            return function(composed)
         except TrlapError as error:
             _fail(str(error))
 
@@ -32,7 +33,11 @@ def task(function: Callable[[DictConfig], Any]) -> Callable[[DictConfig], Any]:
 
 def launch(main: Callable[[], Any]) -> None:
     """Call a Hydra main; a command line that does not compose is one clear line too."""
-    os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra then raises instead of printing its own report
+    if "-v" in sys.argv:
+        sys.argv.remove("-v")
+        os.environ[VERBOSE] = "1"
+    # Hydra then raises instead of printing its own report
+    os.environ["HYDRA_FULL_ERROR"] = "1"
     try:
         main()
     except (HydraException, OmegaConfBaseException) as error:

@@ -1,18 +1,35 @@
-"""What the tests of the audit share: small spaces, mechanisms on them, an exact integral."""
+"""What the tests of the audit share: small spaces, mechanisms on them, an exact integral.
 
+What is `Any` here has parts that may be null; a test looks into them without asking.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch import Generator, Tensor
 
-from trlap.audit.geometry import Geometry
+from trlap.audit.attacks.base import Scene
+from trlap.audit.channel import matrix
+from trlap.audit.composition import documents
+from trlap.audit.guarantee import guarantee
+from trlap.audit.records import Vocabulary
+from trlap.audit.vocabulary import vocabulary
 from trlap.config.schema import AuditConfig
 from trlap.embeddings.space import Space
-from trlap.mechanisms import base as mechanism
-from trlap.mechanisms._released import Released
+from trlap.mechanisms import registry
+from trlap.mechanisms._geometry import Geometry
+from trlap.mechanisms.base import Mechanism
+from trlap.mechanisms.gaussian import Gaussian
+from trlap.mechanisms.krr import RandomisedResponse
+from trlap.mechanisms.laplace import Laplace
+from trlap.mechanisms.released.base import ReleasedMechanism
 
+ATTACKS = ["distinguish", "inversion", "masked_token", "deniability"]
 VECTORS = ("gaussian", "laplace", "trlap", "cmp", "mahalanobis", "pte", "vickrey")
 WORDS = ("tem", "santext", "krr", "srr", "crr")
 
@@ -27,13 +44,11 @@ def space_of(
 
 
 def make(name: str, epsilon: float, space: Space | None = None, **keys: Any) -> Any:
-    return mechanism.make(name, space or space_of(), epsilon, **keys)
+    return registry.make(name, space or space_of(), epsilon, **keys)
 
 
-def released(name: str, epsilon: float, words: int = 60) -> Released:
-    return Released(
-        space=space_of(words=words, clip=None), epsilon=epsilon, clip=0.005, released=name
-    )
+def released(name: str, epsilon: float, words: int = 60) -> ReleasedMechanism:
+    return registry.make_released(name, space_of(words=words, clip=None), epsilon, clip=0.005)
 
 
 # each mechanism once, with parameters that suit 12 dimensions
@@ -55,8 +70,65 @@ def build(spec: tuple[str, float, dict[str, Any]]) -> Any:
 
 
 def config(**keys: Any) -> AuditConfig:
-    sizes = {"samples": 2000, "pairs": 1, "tokens": 200, "words": 20, "draws": 50}
-    return AuditConfig(**({"confidence": 0.95, "masked_lm": None} | sizes | keys))
+    sizes: dict[str, Any] = {"samples": 2000, "pairs": 1, "tokens": 200, "words": 20, "draws": 50}
+    common = {"attacks": ATTACKS, "confidence": 0.95, "masked_lm": None}
+    return AuditConfig(**(sizes | common | keys))
+
+
+def tokens_of(found: Mechanism, count: int = 3000) -> Any:
+    rng = np.random.default_rng(0)
+    return rng.choice(len(found.space), size=count, p=found.space.prior).astype(np.int32)
+
+
+def scene_of(found: Mechanism, seed: int = 0, **keys: Any) -> Scene:
+    """Of which the largest pair is not known."""
+    words = Vocabulary(len(found.space))
+    return Scene(found, tokens_of(found), [5, 12, 30], config(**keys), seed, words, matrix(found))
+
+
+# ------------------------------------------------------------------------ blocks, and their parts
+
+
+def guarantee_of(found: Mechanism) -> Any:
+    return guarantee(found)
+
+
+def matrix_of(found: Mechanism) -> Any:
+    return matrix(found)
+
+
+def vocabulary_of(found: Mechanism) -> Any:
+    return vocabulary(found, matrix(found), 0)
+
+
+def documents_of(found: Mechanism, lengths: Sequence[int], epochs: int | None = None) -> Any:
+    return documents(found, lengths, epochs, guarantee(found).exact)
+
+
+# -------------------------------------------------------------- mechanisms that draw too little noise
+
+
+@dataclass(kw_only=True)
+class HalfGaussian(Gaussian):
+    def noise(self, count: int, generator: Generator) -> Tensor:
+        return super().noise(count, generator) / 2
+
+
+@dataclass(kw_only=True)
+class HalfLaplace(Laplace):
+    def noise(self, count: int, generator: Generator) -> Tensor:
+        return super().noise(count, generator) / 2
+
+
+@dataclass(kw_only=True)
+class HalfResponse(RandomisedResponse):
+    def draw(self, words: Tensor, generator: Generator) -> Tensor:
+        drawn = super().draw(words, generator)
+        again = torch.rand(len(words), generator=generator) < 0.5
+        return torch.where(again, words, drawn)
+
+
+# ---------------------------------------------------------------------------------- an exact integral
 
 
 def integrated_delta(noise: Geometry, centres: torch.Tensor, epsilon: float, cells: int) -> float:

@@ -6,8 +6,9 @@ import pytest
 from conftest import ROOT, Run
 from omegaconf import OmegaConf
 
-from trlap.config.schema import check
-from trlap.mechanisms import base as mechanism
+from trlap import stages
+from trlap.config.door import config_from
+from trlap.mechanisms.registry import MECHANISMS, parameters
 
 OPTIONS = sorted(
     f"{path.parent.name}={path.stem}"
@@ -19,7 +20,7 @@ OPTIONS = sorted(
 @pytest.mark.parametrize("option", OPTIONS)
 def test_every_shipped_config_composes(configure, option: str) -> None:  # type: ignore[no-untyped-def]
     cfg = configure(option)
-    check(cfg)
+    stages.check(config_from(cfg))
     group, name = option.split("=")
     if group not in ("experiment", "size"):
         assert cfg[group].name == name
@@ -54,11 +55,11 @@ def test_the_demo_brings_its_model_unless_one_is_asked_for(configure) -> None:  
     assert configure("dataset=yelp").model.name == "bilstm_small"
 
 
-@pytest.mark.parametrize("name", mechanism.NAMES)
+@pytest.mark.parametrize("name", MECHANISMS.names)
 def test_a_mechanism_has_one_yaml_with_all_its_keys(name: str) -> None:
     given = OmegaConf.load(ROOT / "conf" / "mechanism" / f"{name}.yaml")
     assert given.pop("name") == name
-    assert OmegaConf.to_container(given) == mechanism.parameters(name, {})
+    assert OmegaConf.to_container(given) == parameters(name, {})
 
 
 def test_no_config_names_a_python_object() -> None:

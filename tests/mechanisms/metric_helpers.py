@@ -11,8 +11,8 @@ from omegaconf import OmegaConf
 from scipy import stats
 
 from trlap.embeddings.space import Space
-from trlap.mechanisms import base as mechanism
-from trlap.mechanisms.base import Base, VectorMechanism
+from trlap.mechanisms import registry
+from trlap.mechanisms.base import Mechanism, VectorMechanism
 
 Floats = NDArray[np.float64]
 Choice = Callable[[Floats, Floats], Floats]
@@ -44,7 +44,7 @@ def generator(seed: int) -> torch.Generator:
 
 
 def vector_mechanism(name: str, space: Space, epsilon: float, **keys: Any) -> VectorMechanism:
-    made = mechanism.make(name, space, epsilon, **keys)
+    made = registry.make(name, space, epsilon, **keys)
     assert isinstance(made, VectorMechanism)
     return made
 
@@ -54,10 +54,12 @@ def shipped(name: str) -> dict[str, Any]:
     given = OmegaConf.to_container(OmegaConf.load(CONF / f"{name}.yaml"))
     assert isinstance(given, dict)
     assert given["name"] == name
-    return mechanism.parameters(name, {str(key): value for key, value in given.items()})
+    return registry.parameters(name, {str(key): value for key, value in given.items()})
 
 
-def frequencies(made: Base, word: int, draws: int = 100_000, seed: int = 0) -> NDArray[np.int64]:
+def frequencies(
+    made: Mechanism, word: int, draws: int = 100_000, seed: int = 0
+) -> NDArray[np.int64]:
     words = torch.full((draws,), word)
     return np.bincount(made.draw(words, generator(seed)).numpy(), minlength=len(made.space))
 

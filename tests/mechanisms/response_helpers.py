@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from trlap.config.schema import Embedding
-from trlap.data.tokens import public_vocabulary
+from trlap.data.vocabulary import public_vocabulary
 from trlap.embeddings.space import Space
-from trlap.embeddings.vectors import build_table, frequent_words
-from trlap.mechanisms import base as mechanism
+from trlap.embeddings.vectors import build_embedding, frequent_words
+from trlap.mechanisms import registry
 from trlap.mechanisms._response import Response
 
 # A correct sampler fails a test at this level for one seed in 10,000; seeds are fixed.
@@ -47,11 +47,11 @@ def glove_space(size: int) -> Space:
     vocabulary = public_vocabulary(frequent_words(), size + 1)
     config = Embedding(name="glove840b", source="asset", id="glove840b")
     words, prior = vocabulary.words[1:], vocabulary.prior[1:]
-    return Space(words, build_table(config, words).vectors, prior / prior.sum())
+    return Space(words, build_embedding(config, words).vectors, prior / prior.sum())
 
 
 def make(name: str, space: Space, epsilon: float, **keys: Any) -> Response:
-    found = mechanism.make(name, space, epsilon, **keys)
+    found = registry.make(name, space, epsilon, **keys)
     assert isinstance(found, Response)
     return found
 

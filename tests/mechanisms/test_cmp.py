@@ -22,7 +22,7 @@ from metric_helpers import (
 from scipy import stats
 
 from trlap.errors import TrlapError
-from trlap.mechanisms import base as mechanism
+from trlap.mechanisms import registry
 
 
 @pytest.mark.parametrize(("dimension", "epsilon"), [(1, 2.0), (2, 0.1), (3, 1e-4), (300, 10.0)])
@@ -60,7 +60,7 @@ def test_mean_and_covariance() -> None:
 def test_output_law_on_five_words(word: int) -> None:
     space = make_space(PLANE)
     law = plane_law(points(space)[word], points(space), 4.0)
-    assert agrees(frequencies(mechanism.make("cmp", space, 4.0), word), law)
+    assert agrees(frequencies(registry.make("cmp", space, 4.0), word), law)
 
 
 def test_five_words_on_a_line_in_closed_form() -> None:
@@ -69,7 +69,7 @@ def test_five_words_on_a_line_in_closed_form() -> None:
     edges = np.concatenate([[-np.inf], (x[1:] + x[:-1]) / 2, [np.inf]])
     for word in range(5):
         law = np.diff(stats.laplace(loc=x[word], scale=1 / 5).cdf(edges))
-        assert agrees(frequencies(mechanism.make("cmp", space, 5.0), word, seed=word), law)
+        assert agrees(frequencies(registry.make("cmp", space, 5.0), word, seed=word), law)
 
 
 def test_the_words_keep_the_metric_promise() -> None:
@@ -95,7 +95,7 @@ def test_guarantee(epsilon: float, dimension: int, clip: float) -> None:
 
 def test_claim_and_keys() -> None:
     assert shipped("cmp") == {}
-    claim = mechanism.make("cmp", make_space(PLANE), 3.0).claimed()
+    claim = registry.make("cmp", make_space(PLANE), 3.0).claimed()
     assert (claim.notion, claim.epsilon, claim.distance) == ("metric DP", 3.0, "Euclidean")
     with pytest.raises(TrlapError):
-        mechanism.make("cmp", make_space(PLANE), 3.0, lam=0.5)
+        registry.make("cmp", make_space(PLANE), 3.0, lam=0.5)

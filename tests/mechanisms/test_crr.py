@@ -114,6 +114,7 @@ def test_no_longer_order_exceeds_the_limit(epsilon: float, monkeypatch: pytest.M
     unit, weights = centred(space)
     scores = constant_scores(unit, weights).numpy()
     found = make("crr", space, epsilon, K=1)
+    assert isinstance(found, crr.CentreRandomisedResponse)
     J = [make("crr", space, epsilon, K=K).expected_cosine() for K in range(1, 60)]
     for order in crr.orders(space, unit, weights):
         reached = len(order["order"])

@@ -94,7 +94,7 @@ def test_composition_is_that_of_dp_accounting(epsilon: float, draws: int) -> Non
     theirs = pld.from_two_probability_mass_functions(
         *laws, value_discretization_interval=1e-4, pessimistic_estimate=True
     ).self_compose(draws)
-    ours = found.composed_epsilon(math.log(1e-6), draws)
+    ours = found.compose(math.log(1e-6), draws).epsilon
     wanted = theirs.get_epsilon_for_delta(1e-6)
     assert wanted - 1e-3 * draws <= ours <= wanted + 1e-9
     assert ours <= epsilon * draws

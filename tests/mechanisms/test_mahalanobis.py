@@ -19,8 +19,8 @@ from scipy import linalg, stats
 
 from trlap.embeddings.space import Space
 from trlap.errors import TrlapError
-from trlap.mechanisms import base as mechanism
-from trlap.mechanisms.mahalanobis import Mechanism
+from trlap.mechanisms import registry
+from trlap.mechanisms.mahalanobis import Mahalanobis
 
 
 def regularised(space: Space, lam: float) -> np.ndarray:
@@ -77,16 +77,14 @@ def test_output_law_on_five_words(word: int) -> None:
     space = make_space(PLANE * [1.0, 0.3])
     root = linalg.sqrtm(regularised(space, 0.9)).real
     law = plane_law(points(space)[word], points(space), 4.0, root)
-    assert agrees(frequencies(mechanism.make("mahalanobis", space, 4.0, lam=0.9), word), law)
-    assert not agrees(
-        frequencies(mechanism.make("cmp", space, 4.0), word), law
-    )  # the test can fail
+    assert agrees(frequencies(registry.make("mahalanobis", space, 4.0, lam=0.9), word), law)
+    assert not agrees(frequencies(registry.make("cmp", space, 4.0), word), law)  # the test can fail
 
 
 def test_guarantee() -> None:
     space = stretched(50, 6)
-    made = mechanism.make("mahalanobis", space, 2.0, lam=0.7)
-    assert isinstance(made, Mechanism)
+    made = registry.make("mahalanobis", space, 2.0, lam=0.7)
+    assert isinstance(made, Mahalanobis)
     matrix = regularised(space, 0.7)
     s = points(space)[0] - points(space)[1]
     own = math.sqrt(s @ np.linalg.inv(matrix) @ s)
@@ -105,16 +103,16 @@ def test_guarantee() -> None:
 def test_claim_and_keys() -> None:
     space = make_space(PLANE)
     assert shipped("mahalanobis") == {"lam": 0.2}
-    claim = mechanism.make("mahalanobis", space, 3.0).claimed()
+    claim = registry.make("mahalanobis", space, 3.0).claimed()
     assert (claim.notion, claim.epsilon) == ("metric DP", 3.0)
     assert claim.distance == "regularised Mahalanobis"
     for lam in (-0.1, 1.1, "much"):
         with pytest.raises(TrlapError, match="lam"):
-            mechanism.make("mahalanobis", space, 3.0, lam=lam)
+            registry.make("mahalanobis", space, 3.0, lam=lam)
 
 
 def test_directions_without_noise_are_refused() -> None:
     with pytest.raises(TrlapError, match="fewer than 10"):
-        mechanism.make("mahalanobis", random_space(5, 10), 1.0, lam=1.0)
+        registry.make("mahalanobis", random_space(5, 10), 1.0, lam=1.0)
     with pytest.raises(TrlapError, match="the same"):
-        mechanism.make("mahalanobis", make_space(np.ones((3, 2))), 1.0)
+        registry.make("mahalanobis", make_space(np.ones((3, 2))), 1.0)

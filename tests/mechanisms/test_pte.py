@@ -20,13 +20,13 @@ from scipy import stats
 
 from trlap.embeddings.space import Space
 from trlap.errors import TrlapError
-from trlap.mechanisms import base as mechanism
-from trlap.mechanisms.pte import Mechanism, projected_dimension
+from trlap.mechanisms import registry
+from trlap.mechanisms.pte import ProjectedPerturbation, projected_dimension
 
 
-def make(space: Space, epsilon: float, **keys: Any) -> Mechanism:
-    made = mechanism.make("pte", space, epsilon, **keys)
-    assert isinstance(made, Mechanism)
+def make(space: Space, epsilon: float, **keys: Any) -> ProjectedPerturbation:
+    made = registry.make("pte", space, epsilon, **keys)
+    assert isinstance(made, ProjectedPerturbation)
     return made
 
 

@@ -8,20 +8,20 @@ import torch
 from conftest import Run
 from scipy import stats
 
-from trlap.config import schema as config
 from trlap.embeddings.space import Space
-from trlap.mechanisms._released import Released
+from trlap.mechanisms.registry import RELEASED, find, make_released
+from trlap.mechanisms.released.base import ReleasedMechanism
 
 D = 300
 
 
-def released(name: str, epsilon: float = 0.5) -> Released:
+def released(name: str, epsilon: float = 0.5) -> ReleasedMechanism:
     vectors = np.random.default_rng(0).normal(size=(50, D)).astype(np.float32)
     space = Space([str(i) for i in range(50)], vectors, np.full(50, 1 / 50), clip=None)
-    return Released(space=space, epsilon=epsilon, clip=0.005, released=name)
+    return make_released(name, space, epsilon, clip=0.005)
 
 
-def noise_of(found: Released, seed: int = 0, tokens: int = 64) -> torch.Tensor:
+def noise_of(found: ReleasedMechanism, seed: int = 0, tokens: int = 64) -> torch.Tensor:
     words = torch.arange(tokens) % 50
     noisy = found.perturb(words, torch.Generator().manual_seed(seed))
     return (noisy - found.space.vectors[words]).double()
@@ -88,16 +88,24 @@ def test_pte_goes_through_149_dimensions_and_back() -> None:
     assert float(ratio) == pytest.approx(math.sqrt(149 * 300 + 149**2 + 149) / 149**2, rel=0.1)
 
 
+@pytest.mark.parametrize("name", RELEASED.names)
+def test_each_looks_as_the_published_one_does(name: str) -> None:
+    found, published = RELEASED.find(name), find(name)
+    assert (found.look, found.label) == (published.look, published.label)
+    assert found.private == published.private
+    assert not found.calibrated
+
+
 def test_it_takes_only_what_was_released(run: Run) -> None:
     done = run("protocol=release", "mechanism=tem")
     assert done.returncode == 2
     assert done.stderr == (
         "error: protocol=release: the authors' code has no mechanism=tem; "
-        f"it has {', '.join(config.RELEASED)}\n"
+        f"it has {', '.join(RELEASED.names)}\n"
     )
 
 
-@pytest.mark.parametrize("name", config.RELEASED)
+@pytest.mark.parametrize("name", RELEASED.names)
 def test_every_released_mechanism_runs(run: Run, name: str) -> None:
     limits = ("dataset.limit.train=200", "dataset.limit.validation=10", "dataset.limit.test=20")
     done = run(

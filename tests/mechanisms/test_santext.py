@@ -22,14 +22,13 @@ from scipy import stats
 
 from trlap.embeddings.space import Space
 from trlap.errors import TrlapError
-from trlap.mechanisms import _exponential
-from trlap.mechanisms import base as mechanism
-from trlap.mechanisms.santext import Mechanism
+from trlap.mechanisms import _exponential, registry
+from trlap.mechanisms.santext import SanText
 
 
-def make(space: Space, epsilon: float) -> Mechanism:
-    made = mechanism.make("santext", space, epsilon)
-    assert isinstance(made, Mechanism)
+def make(space: Space, epsilon: float) -> SanText:
+    made = registry.make("santext", space, epsilon)
+    assert isinstance(made, SanText)
     return made
 
 
@@ -126,4 +125,4 @@ def test_claim_and_keys() -> None:
     claim = make(make_space(PLANE), 3.0).claimed()
     assert (claim.notion, claim.epsilon, claim.distance) == ("metric DP", 3.0, "Euclidean")
     with pytest.raises(TrlapError):
-        mechanism.make("santext", make_space(PLANE), 3.0, gamma=1.0)
+        registry.make("santext", make_space(PLANE), 3.0, gamma=1.0)

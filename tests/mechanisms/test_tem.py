@@ -21,13 +21,14 @@ from metric_helpers import (
 
 from trlap.embeddings.space import Space
 from trlap.errors import TrlapError
-from trlap.mechanisms import base as mechanism
-from trlap.mechanisms.tem import Mechanism
+from trlap.mechanisms import registry
+from trlap.mechanisms.base import WordMechanism
+from trlap.mechanisms.tem import TruncatedExponential
 
 
-def make(space: Space, epsilon: float, **keys: Any) -> Mechanism:
-    made = mechanism.make("tem", space, epsilon, **keys)
-    assert isinstance(made, Mechanism)
+def make(space: Space, epsilon: float, **keys: Any) -> TruncatedExponential:
+    made = registry.make("tem", space, epsilon, **keys)
+    assert isinstance(made, TruncatedExponential)
     return made
 
 
@@ -83,8 +84,8 @@ def test_default_threshold() -> None:
 
 def test_without_truncation_it_is_santext() -> None:
     space, words = random_space(50, 5), torch.arange(50)
-    tem, santext = make(space, 3.0), mechanism.make("santext", space, 3.0)
-    assert isinstance(santext, mechanism.WordMechanism)
+    tem, santext = make(space, 3.0), registry.make("santext", space, 3.0)
+    assert isinstance(santext, WordMechanism)
     assert torch.equal(tem.log_probabilities(words), santext.log_probabilities(words))
     assert tem.epsilon_at(-math.inf) == santext.epsilon_at(-math.inf)
 

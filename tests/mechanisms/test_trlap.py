@@ -7,12 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from vector_helpers import draws, fits, make, projects_as_brute_force
 
+from trlap.mechanisms.trlap import TruncatedLaplace
 from trlap.privacy import noise as privacy
 
 
 @pytest.mark.parametrize("epsilon", [1e-4, 0.1, 1.0, 5.0, 10.0, 20.0, 40.0])
 def test_the_noise_is_truncated_laplace(epsilon: float) -> None:
-    found = make("trlap", epsilon)
+    found = make(TruncatedLaplace, epsilon)
     variance = privacy.trlap_variance(found.alpha, found.A)
     fits(found, lambda x: privacy.trlap_cdf(x, found.alpha, found.A), variance)
     x = np.abs(draws(found, 1_000_000))
@@ -32,7 +33,7 @@ def test_the_noise_is_truncated_laplace(epsilon: float) -> None:
     ],
 )
 def test_truncation_and_dummy_dimensions(epsilon: float, dimension: int, A: float | None) -> None:
-    found = make("trlap", epsilon, clip=2.0)
+    found = make(TruncatedLaplace, epsilon, clip=2.0)
     assert found.nominal_dimension == dimension
     assert found.claimed().log_delta == pytest.approx(-dimension * math.log(4))
     if A is not None:
@@ -53,7 +54,7 @@ def test_truncation_and_dummy_dimensions(epsilon: float, dimension: int, A: floa
     ],
 )
 def test_the_claim_does_not_hold(epsilon: float, axis: float, spread: float) -> None:
-    found = make("trlap", epsilon)
+    found = make(TruncatedLaplace, epsilon)
     one = np.zeros(300)
     one[0] = 2.0
     assert math.exp(found.log_delta(epsilon, one)) == pytest.approx(axis, abs=6e-4)
@@ -64,7 +65,7 @@ def test_the_claim_does_not_hold(epsilon: float, axis: float, spread: float) -> 
 
 def test_the_support_tells_words_apart() -> None:
     """The counter-example drawn for real: how often does a coordinate leave the other's support?"""
-    found = make("trlap", 0.1)
+    found = make(TruncatedLaplace, 0.1)
     shift = 2 / math.sqrt(300)
     noise = found.noise(20_000, torch.Generator().manual_seed(7)).double()
     outside = ((noise + shift).abs() > found.A).any(1).double().mean().item()
@@ -72,12 +73,15 @@ def test_the_support_tells_words_apart() -> None:
 
 
 def test_exact_truncation_keeps_its_promise_at_the_price_of_laplace() -> None:
-    found = make("trlap", 1.0, delta=1e-5, calibration="exact")
+    found = make(TruncatedLaplace, 1.0, delta=1e-5, calibration="exact")
     assert pytest.approx(374.9, abs=0.1) == found.A
     assert found.log_delta(1.0) <= math.log(1e-5)
     laplace = 2 * (2 * math.sqrt(300)) ** 2
     assert privacy.trlap_variance(found.alpha, found.A) / laplace == pytest.approx(0.9986, abs=1e-4)
-    assert pytest.approx(454.6, abs=0.1) == make("trlap", 1.0, delta=1e-6, calibration="exact").A
+    assert (
+        pytest.approx(454.6, abs=0.1)
+        == make(TruncatedLaplace, 1.0, delta=1e-6, calibration="exact").A
+    )
 
 
 def test_theorem_2_where_its_condition_holds_and_where_not() -> None:
@@ -93,14 +97,14 @@ def test_theorem_2_where_its_condition_holds_and_where_not() -> None:
 def test_every_budget_gives_finite_noise_within_its_bounds(
     epsilon: float, dimension: int, clip: float
 ) -> None:
-    found = make("trlap", epsilon, dimension=dimension, clip=clip)
+    found = make(TruncatedLaplace, epsilon, dimension=dimension, clip=clip)
     x = draws(found, 2000)
     assert np.isfinite(x).all() and np.abs(x).max() <= found.A * (1 + 1e-6)
     assert 2 * clip < found.A  # B > Δ∞, without which the theorem says nothing
 
 
 def test_replacements_are_those_of_brute_force() -> None:
-    found = make("trlap", 0.5, dimension=3)
+    found = make(TruncatedLaplace, 0.5, dimension=3)
 
     def rejection(rng: np.random.Generator) -> np.ndarray:
         """As the paper samples: Laplace draws outside [−A, A] are thrown away."""

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from trlap.embeddings import space as spaces
 from trlap.embeddings.space import Space
 from trlap.errors import TrlapError
-from trlap.mechanisms import base as mechanism
+from trlap.mechanisms import registry
 
 
 def auction(t: float, noisy: Floats, targets: Floats) -> Floats:
@@ -39,7 +39,7 @@ def auction(t: float, noisy: Floats, targets: Floats) -> Floats:
 @pytest.mark.parametrize("t", [0.0, 0.3, 0.5, 1.0])
 def test_output_law_on_five_words(t: float) -> None:
     space = make_space(PLANE)
-    made = mechanism.make("vickrey", space, 4.0, t=t)
+    made = registry.make("vickrey", space, 4.0, t=t)
     for word in (0, 4):
         law = plane_law(
             points(space)[word], points(space), 4.0, choice=lambda z, words: auction(t, z, words)
@@ -50,7 +50,7 @@ def test_output_law_on_five_words(t: float) -> None:
 def test_t_0_is_cmp() -> None:
     space, words = random_space(300, 20), torch.arange(300)
     first, second = (
-        mechanism.make(name, space, 30.0, **keys).draw(words, generator(1))
+        registry.make(name, space, 30.0, **keys).draw(words, generator(1))
         for name, keys in (("cmp", {}), ("vickrey", {"t": 0.0}))
     )
     assert torch.equal(first, second)
@@ -58,7 +58,7 @@ def test_t_0_is_cmp() -> None:
 
 def test_t_1_is_the_second_nearest() -> None:
     space, words = random_space(300, 20), torch.arange(300)
-    made = mechanism.make("vickrey", space, 1e6, t=1.0)
+    made = registry.make("vickrey", space, 1e6, t=1.0)
     distances = torch.cdist(space.vectors.double(), space.vectors.double())
     assert torch.equal(
         made.draw(words, generator(1)), distances.topk(2, largest=False).indices[:, 1]
@@ -67,7 +67,7 @@ def test_t_1_is_the_second_nearest() -> None:
 
 def test_guarantee_is_that_of_cmp() -> None:
     space = random_space(10, 50)
-    made, cmp = (mechanism.make(name, space, 3.0) for name in ("vickrey", "cmp"))
+    made, cmp = (registry.make(name, space, 3.0) for name in ("vickrey", "cmp"))
     assert made.epsilon_at(-math.inf) == pytest.approx(6.0)
     assert made.epsilon_at(math.log(1e-6)) == cmp.epsilon_at(math.log(1e-6))
     assert made.log_delta(1.0) == cmp.log_delta(1.0)
@@ -76,13 +76,13 @@ def test_guarantee_is_that_of_cmp() -> None:
 def test_claim_and_keys() -> None:
     space = make_space(PLANE)
     assert shipped("vickrey") == {"t": 0.5}
-    claim = mechanism.make("vickrey", space, 3.0).claimed()
+    claim = registry.make("vickrey", space, 3.0).claimed()
     assert (claim.notion, claim.epsilon, claim.distance) == ("metric DP", 3.0, "Euclidean")
     for t in (-0.1, 1.1, "half"):
         with pytest.raises(TrlapError, match=r"mechanism\.t"):
-            mechanism.make("vickrey", space, 3.0, t=t)
+            registry.make("vickrey", space, 3.0, t=t)
     with pytest.raises(TrlapError, match="two words"):
-        mechanism.make("vickrey", make_space(np.ones((1, 2))), 3.0)
+        registry.make("vickrey", make_space(np.ones((1, 2))), 3.0)
 
 
 # ------------------------------------------------------------------ Space.nearest_two

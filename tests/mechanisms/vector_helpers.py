@@ -1,15 +1,17 @@
 """What the tests of the i.i.d. noises share."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from scipy import stats
 
 from trlap.embeddings.space import Space
-from trlap.mechanisms import base as mechanism
+from trlap.mechanisms import registry
 from trlap.mechanisms.base import VectorMechanism
+
+Kind = TypeVar("Kind", bound=VectorMechanism)
 
 # Every statistical test below has a fixed seed; it was drawn once, and a correct sampler fails such a
 # test for one seed in 10,000.
@@ -21,10 +23,11 @@ def space_of(dimension: int, words: int = 5, seed: int = 0, clip: float = 1.0) -
     return Space([str(i) for i in range(words)], vectors, np.full(words, 1 / words), clip=clip)
 
 
-def make(name: str, epsilon: float, dimension: int = 300, **keys: Any) -> VectorMechanism:
-    found = mechanism.make(name, space_of(dimension, clip=keys.get("clip", 1.0)), epsilon, **keys)
-    assert isinstance(found, VectorMechanism)
-    return found
+def make(kind: type[Kind], epsilon: float, dimension: int = 300, **keys: Any) -> Kind:
+    space = space_of(dimension, clip=keys.get("clip", 1.0))
+    made = registry.make(kind.name, space, epsilon, **keys)
+    assert isinstance(made, kind)
+    return made
 
 
 def draws(found: VectorMechanism, count: int, seed: int = 1) -> np.ndarray:

@@ -1,20 +1,25 @@
-"""Stage `classify` in the pipeline: what it reads, what is written and shown, what enters the hash."""
+"""Stage `classify` in a run: what it reads, what is written and shown, what enters the hash."""
 
-import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from omegaconf import DictConfig
 from safetensors.numpy import load_file
 
-import trlap.models.classifying
-from trlap.config.schema import check
+from trlap import stages
+from trlap.config.door import config_from
+from trlap.data.rows import read_rows
 from trlap.errors import TrlapError
-from trlap.runs import summary
+from trlap.models.classifiers.average import AverageClassifier
+from trlap.runs import pipeline, summary
 from trlap.runs.cell import Cell
-from trlap.stages import pipeline
+from trlap.runs.result import Classified, Inputs, RunResult
 
+Configure = Callable[..., DictConfig]
+Go = Callable[..., RunResult]
 SMALL = (
     "metrics.bertscore.model=null",
     "metrics.bootstrap=0",
@@ -26,110 +31,126 @@ SMALL = (
     "classifier.epochs=2",
     "classifier.seeds=[1,2]",
     "threads=1",
+    "wandb.mode=disabled",
 )
 TINY = ("model.epochs=1", "model.hidden=8", "model.code=4")
 BOTH = "stages=[privatize,classify]"
 
 
 @pytest.fixture
-def go(configure, tmp_path: Path):  # type: ignore[no-untyped-def]
-    def go(*overrides: str) -> dict[str, Any]:
-        return pipeline.run(configure(*SMALL, f"outputs={tmp_path}/outputs", *overrides))
+def go(configure: Configure, tmp_path: Path) -> Go:
+    def go(*overrides: str) -> RunResult:
+        composed = configure(*SMALL, f"outputs={tmp_path}/outputs", *overrides)
+        return pipeline.run(config_from(composed))
 
     return go
 
 
-def stages(tmp_path: Path, name: str) -> list[Path]:
-    return list((tmp_path / "outputs" / "cache").glob(f"{name}-*"))
+def folders(tmp_path: Path, stage: str) -> list[Path]:
+    return list((tmp_path / "outputs" / "cache").glob(f"{stage}-*"))
 
 
-def test_the_result_and_the_summary_say_what_was_read(go) -> None:  # type: ignore[no-untyped-def]
-    found = go(
-        "mechanism=krr", "epsilon=5", BOTH, "classify.test_on=original", "classify.debias=posterior"
-    )
-    assert 0 <= found["metrics"]["accuracy"] <= 1
-    low, high = found["intervals"]["metrics"]["accuracy"]
-    assert low < found["metrics"]["accuracy"] < high
-    assert "accuracy" not in found["reasons"]
-    about = found["details"]["classify"]
-    assert about["inputs"] == {"train_on": "private", "test_on": "original", "debias": "posterior"}
-    assert about["protects"].startswith("the training texts alone")
-    assert [entry["seed"] for entry in about["runs"]] == [1, 2]
-    assert np.sum(about["confusion"]) == 2 * 60
-    line = next(x for x in summary.render(found).splitlines() if x.startswith("  classifier"))
-    for part in (f"accuracy {about['accuracy']:.3f} ± ", "majority", "trained on private"):
+def classified(result: RunResult) -> Classified:
+    assert result.details.classify is not None
+    return result.details.classify
+
+
+def test_the_result_and_the_summary_say_what_was_read(go: Go) -> None:
+    undone = ("classify.test_on=original", "classify.debias=posterior")
+    result = go("mechanism=krr", "epsilon=5", BOTH, *undone)
+    accuracy = result.metrics.values["accuracy"]
+    assert accuracy is not None and 0 <= accuracy <= 1
+    low, high = result.metrics.intervals["accuracy"]
+    assert low < accuracy < high
+    assert "accuracy" not in result.metrics.reasons
+    about = classified(result)
+    assert about.inputs == Inputs(train_on="private", test_on="original", debias="posterior")
+    assert about.protects is not None
+    assert about.protects.startswith("the training texts alone")
+    assert [entry.seed for entry in about.runs] == [1, 2]
+    assert about.confusion is not None
+    assert np.sum(about.confusion) == 2 * 60
+    lines = summary.render(result).splitlines()
+    line = next(line for line in lines if line.startswith("  classifier"))
+    for part in (f"accuracy {about.accuracy:.3f} ± ", "majority", "trained on private"):
         assert part in line
     assert "tested on original" in line and "debias posterior" in line
 
 
-def test_what_does_not_read_private_text_is_done_once(go, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_what_does_not_read_private_text_is_done_once(go: Go, tmp_path: Path) -> None:
     originals = (BOTH, "classify.train_on=original", "classify.test_on=original")
     one = go("mechanism=krr", "epsilon=5", *originals)
     two = go("mechanism=laplace", "epsilon=1", *originals)
     alone = go("mechanism=krr", "epsilon=5", *originals, "stages=[classify]")
-    accuracies = {found["metrics"]["accuracy"] for found in (one, two, alone)}
-    assert len(accuracies) == len(stages(tmp_path, "classify")) == 1
+    accuracies = {result.metrics.values["accuracy"] for result in (one, two, alone)}
+    assert len(accuracies) == len(folders(tmp_path, "classify")) == 1
     go("mechanism=krr", "epsilon=5", BOTH)
-    assert len(stages(tmp_path, "classify")) == 2
+    assert len(folders(tmp_path, "classify")) == 2
 
 
-def test_a_dataset_without_labels_is_skipped_with_its_reason(go, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_dataset_without_labels_is_skipped_with_its_reason(go: Go, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("good soup .\n" * 60)
     text = ("dataset=text", f"dataset.path={tmp_path / 'mine.txt'}", BOTH)
-    found = go("mechanism=none", *text)
-    assert found["metrics"]["accuracy"] is None
-    assert "no labels" in found["reasons"]["accuracy"]
-    assert "  classifier skipped: the dataset has no labels" in summary.render(found)
-    assert not stages(tmp_path, "classify")
-    found = go("mechanism=none", "stages=[privatize]")
-    assert found["reasons"]["accuracy"] == "stage classify did not run"
-    assert "  classifier" not in summary.render(found)
+    result = go("mechanism=none", *text)
+    assert result.metrics.values["accuracy"] is None
+    assert "no labels" in result.metrics.reasons["accuracy"]
+    assert "  classifier skipped: the dataset has no labels" in summary.render(result)
+    assert not folders(tmp_path, "classify")
+    result = go("mechanism=none", "stages=[privatize]")
+    assert result.metrics.reasons["accuracy"] == "stage classify did not run"
+    assert "  classifier" not in summary.render(result)
 
 
-def test_rewritten_text_is_made_for_all_splits_where_it_is_learned_from(go, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_rewritten_text_is_made_for_all_splits_where_it_is_learned_from(
+    go: Go, tmp_path: Path
+) -> None:
     keys = ("mechanism=krr", "epsilon=9", *TINY, "stages=[privatize,rewrite,classify]")
-    found = go(*keys, "classify.test_on=rewritten")
-    splits = {row["split"] for row in lines(Path(found["folder"]) / "rewritten.jsonl")}
-    assert splits == {"test"}
-    found = go(*keys, "classify.train_on=rewritten")
-    rows = lines(Path(found["folder"]) / "rewritten.jsonl")
-    assert {row["split"] for row in rows} == {"train", "validation", "test"}
-    assert len(rows) == 300 and all("rewritten" in row and "label" in row for row in rows)
-    assert found["details"]["classify"]["inputs"]["train_on"] == "rewritten"
-    assert len(stages(tmp_path, "rewrite")) == 2
+    result = go(*keys, "classify.test_on=rewritten")
+    assert set(read_rows(Path(str(result.folder)) / "rewritten.jsonl")) == {"test"}
+    result = go(*keys, "classify.train_on=rewritten")
+    rows = read_rows(Path(str(result.folder)) / "rewritten.jsonl")
+    assert set(rows) == {"train", "validation", "test"}
+    every = [row for part in rows.values() for row in part]
+    assert len(every) == 300
+    assert all(row.rewritten is not None and row.label is not None for row in every)
+    assert classified(result).inputs.train_on == "rewritten"
+    assert len(folders(tmp_path, "rewrite")) == 2
 
 
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+def test_release_reads_clean_text_and_the_auto_encoders_vectors(
+    go: Go, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[NDArray[np.float32], float | None]] = []
+    real = AverageClassifier.classify
 
+    def spy(self: AverageClassifier) -> Classified:
+        seen.append((self.task.vectors, self.keys.dropout))
+        return real(self)
 
-def test_release_reads_clean_text_and_the_auto_encoders_table(go, tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    seen: list[Any] = []
-    real = trlap.models.classifying.classify
-
-    def spy(rows: Any, vocabulary: Any, vectors: Any, *others: Any, **keys: Any) -> Any:
-        seen.append((vectors, others[0].dropout))
-        return real(rows, vocabulary, vectors, *others, **keys)
-
-    monkeypatch.setattr(trlap.models.classifying, "classify", spy)
+    monkeypatch.setattr(AverageClassifier, "classify", spy)
     keys = ("protocol=release", "mechanism=laplace", "epsilon=1", *TINY)
-    found = go(*keys, "stages=[privatize,rewrite,classify]")
-    (vectors, dropout), words = seen[0], found["details"]["vocabulary"]["words"]
-    (folder,) = stages(tmp_path, "rewrite")
+    result = go(*keys, "stages=[privatize,rewrite,classify]")
+    vectors, dropout = seen[0]
+    assert result.details.vocabulary is not None
+    words = result.details.vocabulary.words
+    (folder,) = folders(tmp_path, "rewrite")
     tuned = load_file(folder / "weights.safetensors")["embedding.weight"]
     assert len(tuned) == words + 2
     np.testing.assert_array_equal(vectors, tuned[:words])
-    (embedding,) = stages(tmp_path, "embedding")
+    (embedding,) = folders(tmp_path, "embedding")
     assert not np.array_equal(vectors, np.load(embedding / "vectors.npy"))
     assert dropout == 0.3
-    about = found["details"]["classify"]
-    assert about["inputs"]["train_on"] == about["inputs"]["test_on"] == "original"
-    assert about["protects"].startswith("nothing is protected")
+    about = classified(result)
+    assert about.inputs.train_on == about.inputs.test_on == "original"
+    assert about.protects is not None
+    assert about.protects.startswith("nothing is protected")
 
 
-def test_keys_that_cannot_matter_do_not_enter_the_hash(configure, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_keys_that_cannot_matter_do_not_enter_the_hash(
+    configure: Configure, tmp_path: Path
+) -> None:
     def hashed(*overrides: str) -> str:
-        return Cell(configure(*SMALL, *overrides)).name
+        return Cell(config_from(configure(*SMALL, *overrides))).name
 
     lr = "classifier.lr=0.5"
     assert hashed(BOTH) != hashed(BOTH, lr)
@@ -168,10 +189,15 @@ REFUSED = [
     ((BOTH, "classifier.hidden=null"), "hidden and dropout must be numbers"),
     ((BOTH, "classifier.seeds=[]"), "must be different whole numbers"),
     ((BOTH, "classifier.seeds=[1,1]"), "must be different whole numbers"),
+    (("model.betas=[0.5,1]",), r"model.betas=\[0.5, 1.0\]: must be two numbers in \[0, 1\)"),
 ]
 
 
 @pytest.mark.parametrize(("overrides", "message"), REFUSED, ids=lambda x: str(x)[:40])
-def test_what_does_not_go_together_is_refused(configure, overrides, message: str) -> None:  # type: ignore[no-untyped-def]
+def test_what_does_not_go_together_is_refused(
+    configure: Configure, overrides: tuple[str, ...], message: str
+) -> None:
     with pytest.raises(TrlapError, match=message):
-        check(configure(*overrides))
+        config = config_from(configure(*overrides))
+        stages.check(config)
+        stages.check_things(config)

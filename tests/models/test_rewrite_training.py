@@ -4,19 +4,32 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from rewrite_helpers import NOISY, released, rows, run
 from safetensors.torch import load_file
 
+from trlap.config.protocols import RELEASE
 from trlap.errors import TrlapError
-from trlap.mechanisms._released import Released
+from trlap.mechanisms.released.base import ReleasedMechanism
 from trlap.models.training import Training
+from trlap.runs.result import Draws, Epoch
 
-KEYS = {"protocol": "release", "layers": 2, "word_noise": NOISY, "decay": "linear", "epochs": 5}
-KEYS |= {"patience": 4, "gradient_clip": 1.0, "warmup": 7}
+KEYS: Mapping[str, Any] = {
+    "protocol": RELEASE,
+    "layers": 2,
+    "word_noise": NOISY,
+    "decay": "linear",
+    "epochs": 5,
+    "patience": 4,
+    "gradient_clip": 1.0,
+    "warmup": 7,
+}
+Noises = list[tuple[torch.Tensor, torch.Tensor]]
 
 
 def killed(folder: Path) -> None:
@@ -33,8 +46,10 @@ def killed(folder: Path) -> None:
 
 
 def test_a_killed_run_ends_like_one_that_was_not(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, __file__, str(tmp_path / "killed")], capture_output=True)
-    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+    process = subprocess.run(
+        [sys.executable, __file__, str(tmp_path / "killed")], capture_output=True
+    )
+    assert process.returncode == -signal.SIGKILL, process.stderr.decode()
     names = {path.name for path in (tmp_path / "killed").iterdir()}
     assert names == {"last.ckpt", "best.ckpt"}
     before = torch.load(tmp_path / "killed" / "last.ckpt", weights_only=True)
@@ -42,24 +57,28 @@ def test_a_killed_run_ends_like_one_that_was_not(tmp_path: Path) -> None:
 
     resumed = run(tmp_path / "killed", mechanism=released(), **KEYS)
     whole = run(tmp_path / "whole", mechanism=released(), **KEYS)
-    assert resumed.history[:3] == before["history"]  # not trained again
+    # not trained again
+    assert resumed.trained.history[:3] == [Epoch(**entry) for entry in before["history"]]
     losses = [
-        [(e["epoch"], e["train_loss"], e["validation_loss"]) for e in result.history]
-        for result in (resumed, whole)
+        [(epoch.epoch, epoch.train_loss, epoch.validation_loss) for epoch in done.trained.history]
+        for done in (resumed, whole)
     ]
     assert losses[0] == losses[1]
-    assert (resumed.texts, resumed.loss, resumed.draws) == (whole.texts, whole.loss, whole.draws)
+    assert resumed.texts == whole.texts
+    assert resumed.trained.loss == whole.trained.loss
+    assert resumed.trained.draws == whole.trained.draws
     one, two = load_file(resumed.weights), load_file(whole.weights)
     assert one.keys() == two.keys()
     assert all(torch.equal(one[name], two[name]) for name in one)
 
 
 def test_a_run_killed_after_training_is_not_trained_again(tmp_path: Path) -> None:
-    keys = {"dropout": 0.0, "hidden": 48, "lr": 0.05, "epochs": 60, "patience": 3}
+    keys: dict[str, Any] = {"dropout": 0.0, "hidden": 48, "lr": 0.05, "epochs": 60, "patience": 3}
     data = rows(12, 20, 10)
     first = run(tmp_path, data, **keys, keep_checkpoints=True)
     again = run(tmp_path, data, **keys)
-    assert again == first  # the times of its epochs, too
+    # the times of its epochs, too
+    assert again == first
 
 
 def test_an_infinite_loss_stops_and_the_last_good_checkpoint_stays(tmp_path: Path) -> None:
@@ -77,10 +96,13 @@ def test_an_infinite_loss_stops_and_the_last_good_checkpoint_stays(tmp_path: Pat
     state = torch.load(tmp_path / "last.ckpt", weights_only=True)
     assert len(state["history"]) == 2
     assert all(w.isfinite().all() for w in state["state_dict"].values())
-    assert len(run(tmp_path, epochs=4).history) == 4  # and training can go on from it
+    # and training can go on from it
+    assert len(run(tmp_path, epochs=4).trained.history) == 4
 
 
-def test_weights_that_break_in_the_last_batch_are_not_kept(tmp_path: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_weights_that_break_in_the_last_batch_are_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def breaking(self: Training) -> None:
         self.model.bias.data.fill_(torch.inf)
         end(self)
@@ -92,7 +114,7 @@ def test_weights_that_break_in_the_last_batch_are_not_kept(tmp_path: Path, monke
     assert not list(tmp_path.glob("*.ckpt"))
 
 
-def test_ctrl_c_stays_ctrl_c(tmp_path: Path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_ctrl_c_stays_ctrl_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(self: Training, batch: object) -> None:
         raise KeyboardInterrupt
 
@@ -103,26 +125,31 @@ def test_ctrl_c_stays_ctrl_c(tmp_path: Path, monkeypatch) -> None:  # type: igno
 
 
 @pytest.fixture
-def draws(monkeypatch) -> list[tuple[torch.Tensor, torch.Tensor]]:  # type: ignore[no-untyped-def]
+def draws(monkeypatch: pytest.MonkeyPatch) -> Noises:
     """What is put into the mechanism, and the noise that it adds, batch by batch."""
-    seen = []
-    perturb = Released.perturb_vectors
+    seen: Noises = []
+    perturb = type(released()).perturb_vectors
 
-    def watched(self: Released, batch: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    def watched(
+        self: ReleasedMechanism, batch: torch.Tensor, generator: torch.Generator
+    ) -> torch.Tensor:
         noisy = perturb(self, batch, generator)
         seen.append((batch.detach().clone(), (noisy - batch).detach()))
         return noisy
 
-    monkeypatch.setattr(Released, "perturb_vectors", watched)
+    monkeypatch.setattr(type(released()), "perturb_vectors", watched)
     return seen
 
 
-def test_release_draws_one_noise_vector_a_batch_anew_each_time(tmp_path: Path, draws) -> None:  # type: ignore[no-untyped-def]
-    done = run(tmp_path, mechanism=released(), protocol="release", word_noise=NOISY, epochs=3)
-    assert done.draws == {  # batches of 8, of 40, 8 and 10 sentences
-        "train": {"passes": 3, "batches": 15},
-        "validation": {"passes": 3, "batches": 3},
-        "test": {"passes": 1, "batches": 2},
+def test_release_draws_one_noise_vector_a_batch_anew_each_time(
+    tmp_path: Path, draws: Noises
+) -> None:
+    done = run(tmp_path, mechanism=released(), protocol=RELEASE, word_noise=NOISY, epochs=3)
+    # batches of 8, of 40, 8 and 10 sentences
+    assert done.trained.draws == {
+        "train": Draws(passes=3, batches=15),
+        "validation": Draws(passes=3, batches=3),
+        "test": Draws(passes=1, batches=2),
     }
     assert len(draws) == 15 + 3 + 2
     for _, noise in draws:
@@ -133,24 +160,26 @@ def test_release_draws_one_noise_vector_a_batch_anew_each_time(tmp_path: Path, d
     # the embedding is fine-tuned and its own rows get the noise: the boundary's is the first
     boundary = torch.stack([batch[0] for batch, _ in draws])
     assert not torch.equal(boundary[0], boundary[1])
-    assert torch.equal(boundary[-1], boundary[-2])  # no longer in training
+    # no longer in training
+    assert torch.equal(boundary[-1], boundary[-2])
     assert torch.equal(boundary[-1], load_file(done.weights)["embedding.weight"][-2])
 
 
-def test_paper_adds_no_noise_of_its_own(tmp_path: Path, draws) -> None:  # type: ignore[no-untyped-def]
+def test_paper_adds_no_noise_of_its_own(tmp_path: Path, draws: Noises) -> None:
     done = run(tmp_path, epochs=1)
-    assert done.draws == {}
+    assert done.trained.draws == {}
     assert not draws
 
 
 def test_the_released_code_is_drawn_at_test_time_too(tmp_path: Path) -> None:
     """Without word noise, dropout and mechanism, only the code's own draw is left."""
-    keys = {"protocol": "release", "mechanism": released("none"), "dropout": 0.0, "epochs": 1}
+    keys: dict[str, Any] = {"protocol": RELEASE, "mechanism": released("none"), "dropout": 0.0}
     data = rows()
-    data["test"] = data["test"][:1] * 2  # one batch, twice the same sentence
-    done = run(tmp_path, data, **keys)
-    alone = run(tmp_path / "one", data | {"test": data["test"][:1]}, **keys)
-    assert done.loss != pytest.approx(alone.loss, rel=1e-6)
+    # one batch, twice the same sentence
+    data["test"] = data["test"][:1] * 2
+    done = run(tmp_path, data, epochs=1, **keys)
+    alone = run(tmp_path / "one", data | {"test": data["test"][:1]}, epochs=1, **keys)
+    assert done.trained.loss != pytest.approx(alone.trained.loss, rel=1e-6)
 
 
 if __name__ == "__main__":

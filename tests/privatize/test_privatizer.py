@@ -1,23 +1,29 @@
 """A user's own text, from Python and from the command line."""
 
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import ROOT
 
 from trlap import Privatizer
+from trlap.config import schema
+from trlap.config.ranges import limits_of
 from trlap.errors import TrlapError
+from trlap.privatize import privatizer
 
-SMALL = {"vocabulary_size": 500}
+SMALL: dict[str, Any] = {"vocabulary_size": 500}
 
 
-def script(*overrides: str, **keys: object) -> subprocess.CompletedProcess[bytes]:
+def script(*overrides: str, given: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
+    """`python scripts/privatize.py <overrides>`, with `given` on standard input."""
     command = [sys.executable, str(ROOT / "scripts" / "privatize.py"), *overrides]
-    return subprocess.run(command, capture_output=True, cwd=ROOT, **keys)  # type: ignore[call-overload, no-any-return]
+    return subprocess.run(command, capture_output=True, cwd=ROOT, input=given)
 
 
 def test_every_word_is_replaced_by_a_word_of_the_vocabulary() -> None:
@@ -46,7 +52,8 @@ def test_a_seed_needs_a_promise() -> None:
     first, second = ([p.privatize([text])[0] for text in texts] for p in runs)
     assert first == second
     again = Privatizer("krr", epsilon=0.01, seed=1, reproducible=True, **SMALL)
-    assert again.privatize(["the " * 50]) != again.privatize(["the " * 50])  # blocks go on counting
+    # blocks go on counting
+    assert again.privatize(["the " * 50]) != again.privatize(["the " * 50])
 
 
 def test_the_vocabulary_owes_nothing_to_the_text() -> None:
@@ -59,9 +66,8 @@ def test_the_vocabulary_owes_nothing_to_the_text() -> None:
 def test_a_vocabulary_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("alpha\nbeta\ngamma\n")
     privatizer = Privatizer("krr", epsilon=1, vocabulary=str(tmp_path / "words.txt"))
-    assert set(privatizer.privatize(["alpha beta delta " * 200])[0].split()) == {
-        *("<unk>", "alpha", "beta", "gamma")
-    }
+    (private,) = privatizer.privatize(["alpha beta delta " * 200])
+    assert set(private.split()) == {"<unk>", "alpha", "beta", "gamma"}
 
 
 def test_unknown_words_pass_only_when_asked() -> None:
@@ -81,16 +87,59 @@ def test_unknown_words_pass_only_when_asked() -> None:
         ({"vocabulary": "/nowhere"}, "/nowhere"),
     ],
 )
-def test_bad_arguments(keys: dict[str, object], message: str) -> None:
+def test_bad_arguments(keys: dict[str, Any], message: str) -> None:
     with pytest.raises(TrlapError, match=message):
-        Privatizer(**{"mechanism": "krr", **SMALL, **keys})  # type: ignore[arg-type]
+        Privatizer(**{"mechanism": "krr", **SMALL, **keys})
+
+
+class Unreachable(Exception):
+    """Every check was passed."""
+
+
+def unreachable(*_: object) -> None:
+    raise Unreachable
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("epsilon", -1.0),
+        ("clip", 0.0),
+        ("projection", "nearest"),
+        ("calibration", "loose"),
+        ("oov", "drop"),
+    ],
+)
+def test_ranges_are_those_of_the_command(
+    key: str, value: float | str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Declared once, in the schema: what widens a range there widens it here."""
+    limits = limits_of(schema.Privatize, key)
+    allowed = limits.get("within") or ", ".join(limits["choices"])
+    with pytest.raises(TrlapError, match=rf"{key}={value}: must be .*{re.escape(allowed)}$"):
+        Privatizer(**{"mechanism": "krr", **SMALL, key: value})
+    monkeypatch.setattr(privatizer, "limits_of", lambda kind, name: {})
+    monkeypatch.setattr(privatizer, "_public", unreachable)
+    with pytest.raises(Unreachable):
+        Privatizer(**{"mechanism": "krr", **SMALL, key: value})
+
+
+def test_without_noise_a_mechanism_has_no_keys() -> None:
+    """ε = ∞ is mechanism=none, whatever the mechanism would have been told."""
+    unchanged = Privatizer("srr", float("inf"), m=3, **SMALL)
+    assert unchanged.mechanism.name == "none"
+    assert unchanged.privatize(["the and of"]) == ["the and of"]
 
 
 def test_the_command_streams_a_file_and_says_what_it_guarantees(tmp_path: Path) -> None:
     source, target = tmp_path / "mine.csv", tmp_path / "private.csv"
     source.write_text('id,comment\n1,"The soup was cold, and it cost $7.50!"\n2,\n3,Nice\n')
     done = script(
-        *(f"input={source}", f"output={target}", "column=comment", "mechanism=crr", "epsilon=5"),
+        f"input={source}",
+        f"output={target}",
+        "column=comment",
+        "mechanism=crr",
+        "epsilon=5",
         "vocabulary_size=500",
     )
     assert done.returncode == 0, done.stderr
@@ -99,17 +148,28 @@ def test_the_command_streams_a_file_and_says_what_it_guarantees(tmp_path: Path) 
     assert lines[0] == "id,comment" and lines[2] == "2,"
     report = done.stderr.decode()
     for part in (
-        *("3 texts", "mechanism crr", "original", "private", "claimed 5-DP per word", "holds"),
-        *("median text of 1 words", "longest text of 10 words", "outside the vocabulary"),
-        *("case and spacing are normalised", "not protected"),
+        "3 texts",
+        "mechanism crr",
+        "original",
+        "private",
+        "claimed 5-DP per word",
+        "holds",
+        "median text of 1 words",
+        "longest text of 10 words",
+        "outside the vocabulary",
+        "case and spacing are normalised",
+        "not protected",
     ):
         assert part in report, report
 
 
 def test_standard_input_and_output() -> None:
     done = script(
-        *("input=-", "output=-", "mechanism=krr", "vocabulary_size=500"),
-        input=b"one two\n\nthree\n",
+        "input=-",
+        "output=-",
+        "mechanism=krr",
+        "vocabulary_size=500",
+        given=b"one two\n\nthree\n",
     )
     assert done.returncode == 0, done.stderr
     assert [len(line.split()) for line in done.stdout.decode().splitlines()] == [2, 0, 1]
@@ -138,7 +198,9 @@ def test_bad_commands_are_one_line(overrides: list[str], message: str) -> None:
 def test_a_failed_run_leaves_no_output(tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_bytes(b"fine\n" * 3000 + b"\xff\n")
     done = script(
-        *(f"input={tmp_path}/in.txt", f"output={tmp_path}/out.txt", "mechanism=krr"),
+        f"input={tmp_path}/in.txt",
+        f"output={tmp_path}/out.txt",
+        "mechanism=krr",
         "vocabulary_size=500",
     )
     assert done.returncode == 2 and b"line 3,001: not UTF-8" in done.stderr
@@ -170,7 +232,8 @@ def test_ray_gives_every_line_once_and_in_order(tmp_path: Path) -> None:
     lines = [" ".join(["line", *str(i), "ends"]) if i % 999 else "" for i in range(200_000)]
     source.write_text("\n".join(lines) + "\n")
     keys = (f"input={source}", f"output={target}", "engine=ray", "threads=1", "embedding=random")
-    done = script(*keys, "mechanism=none")  # without noise a line shows which one it was
+    # without noise a line shows which one it was
+    done = script(*keys, "mechanism=none")
     assert done.returncode == 0, done.stderr
     assert target.read_text() == source.read_text()
     assert b"200,000 texts" in done.stderr

@@ -31,7 +31,8 @@ def through(tmp_path: Path, kind: str, content: str | bytes, column: str = "text
 
 def test_lines_keep_their_number_and_order(tmp_path: Path) -> None:
     assert through(tmp_path, ".txt", "a\n\nb\r\nc é\nlast") == "A\n\nB\nC É\nLAST\n"
-    assert through(tmp_path, ".txt", b"\xef\xbb\xbfa\n") == "A\n"  # a byte-order mark is no text
+    # a byte-order mark is no text
+    assert through(tmp_path, ".txt", b"\xef\xbb\xbfa\n") == "A\n"
 
 
 def test_csv_keeps_other_columns(tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import psutil
 import pytest
 
 from trlap.runs.cache import cached
-from trlap.runs.lock import STALE, Busy, Lock
+from trlap.runs.lock import STALE, Busy, Lock, Owner
 
 # Takes the lock a few times. Inside, a file that must not be there yet shows that nobody else is in.
 # Some die while they hold it: the next one has to find that out.
@@ -44,7 +46,8 @@ def test_one_process_at_a_time_even_when_owners_die(tmp_path: Path) -> None:
     assert [process.wait(60) for process in crowd] == [0, 0, 0, 0]
     log = (tmp_path / "log").read_text().split()
     assert [log.count(str(number)) for number in range(4)] == [15, 8, 15, 8]
-    assert Lock(tmp_path / "lock").owner() is None  # the last one may have died with it
+    # The last one may have died with it.
+    assert Lock(tmp_path / "lock").owner() is None
     assert {path.name for path in tmp_path.iterdir()} <= {"log", "lock"}
 
 
@@ -53,8 +56,8 @@ def test_the_lock_names_its_owner_and_goes_away(tmp_path: Path) -> None:
     assert lock.owner() is None
     with lock.hold():
         owner = lock.owner()
-        assert owner and owner["pid"] == os.getpid()
-        assert owner["started"] == psutil.Process().create_time()
+        assert owner and owner.pid == os.getpid()
+        assert owner.started == psutil.Process().create_time()
         with pytest.raises(Busy), Lock(tmp_path / "lock").hold(wait=False):
             pass
     assert lock.owner() is None
@@ -64,8 +67,10 @@ def test_the_lock_names_its_owner_and_goes_away(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "silence", "alive"),
     [
-        ({}, 10 * STALE, True),  # a living process of this host need not show that it lives
-        ({"started": 0}, 0, False),  # its pid was given to another process
+        # A living process of this host need not show that it lives.
+        ({}, 10 * STALE, True),
+        # Its pid was given to another process.
+        ({"started": 0}, 0, False),
         ({"pid": 2**22 + 1}, 0, False),
         ({"host": "elsewhere", "pid": 1}, STALE - 30, True),
         ({"host": "elsewhere", "pid": 1}, STALE + 30, False),
@@ -86,11 +91,64 @@ def test_when_a_lock_is_stale(
 def test_who_lost_the_lock_leaves_the_new_owner_alone(tmp_path: Path) -> None:
     old, new = Lock(tmp_path / "lock"), Lock(tmp_path / "lock")
     assert old.acquire()
-    old.path.unlink()  # as another host does after five minutes without a heartbeat
+    # As another host does after five minutes without a heartbeat.
+    old.path.unlink()
     assert new.acquire()
     old.release()
     assert new.owner() is not None
     new.release()
+
+
+# Holds the lock until it is killed.
+HOLDER = """
+import sys, time
+from pathlib import Path
+from trlap.runs.lock import Lock
+
+with Lock(Path(sys.argv[1])).hold():
+    print("in", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_stopped_owner_keeps_its_lock_and_a_killed_one_loses_it_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    command = [sys.executable, "-c", HOLDER, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout and holder.stdout.readline() == "in\n"
+        holder.send_signal(signal.SIGSTOP)
+        # Far longer than another host would wait: but this is its own host, where it is seen to live.
+        os.utime(path, (time.time() - 10 * STALE,) * 2)
+        assert not Lock(path).acquire()
+        # Not waited for yet, so the process is a zombie; it works on nothing any more.
+        holder.kill()
+        deadline = time.time() + 20
+        while not (taken := Lock(path)).acquire():
+            assert time.time() < deadline
+            time.sleep(0.01)
+        taken.release()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_who_waits_hears_once_of_the_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trlap.runs.lock.POLL", 0.01)
+    owners: list[Owner] = []
+    holder = Lock(tmp_path / "lock")
+    assert holder.acquire()
+    threading.Timer(0.2, holder.release).start()
+    with Lock(tmp_path / "lock").hold(announce=owners.append):
+        assert [owner.pid for owner in owners] == [os.getpid()]
+
+
+def test_the_heartbeat_touches_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trlap.runs.lock.HEARTBEAT", 0.01)
+    path = tmp_path / "lock"
+    with Lock(path).hold():
+        os.utime(path, (0, 0))
+        deadline = time.time() + 20
+        while path.stat().st_mtime == 0:
+            assert time.time() < deadline
+            time.sleep(0.01)
 
 
 def test_a_stage_is_built_once_though_many_want_it(tmp_path: Path) -> None:
@@ -99,7 +157,7 @@ import sys, time
 from pathlib import Path
 from trlap.runs.cache import cached
 
-def build(to):
+def build(folder):
     with (Path(sys.argv[1]) / "built").open("a") as file:
         file.write("x")
     time.sleep(0.3)
@@ -109,5 +167,5 @@ cached(Path(sys.argv[1]) / "cache", "stage", 1, build)
     crowd = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)]) for _ in range(3)]
     assert [process.wait(60) for process in crowd] == [0, 0, 0]
     assert (tmp_path / "built").read_text() == "x"
-    folder = cached(tmp_path / "cache", "stage", 1, lambda to: pytest.fail("it is there"))
+    folder = cached(tmp_path / "cache", "stage", 1, lambda folder: pytest.fail("it is there"))
     assert [path.name for path in folder.parent.iterdir()] == [folder.name]

@@ -15,8 +15,10 @@ import pytest
 from conftest import ROOT, TINY, Run
 from hydra import compose, initialize_config_dir
 
+from trlap.config.door import config_from
 from trlap.runs import tracking
 from trlap.runs.cell import Cell
+from trlap.runs.result import Tracked
 
 CELL = (
     "mechanism=laplace",
@@ -84,7 +86,7 @@ def tracked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Cell, dict[str, A
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
-        cell = Cell(compose("config", list(keys)))
+        cell = Cell(config_from(compose("config", list(keys))))
     assert f"wandb sync {cell.folder}/wandb/offline-run-*" in done.stdout
     return cell, logged(cell.folder)
 
@@ -94,43 +96,44 @@ def test_an_offline_run_holds_config_group_history_summary_and_no_text(
 ) -> None:
     cell, found = tracked
     result = cell.result()
-    assert found["id"] == result["details"]["wandb"]["id"] == cell.status()["hash"]
+    assert result.details.wandb and result.details.rewrite
+    assert found["id"] == result.details.wandb.id == cell.status().hash
     assert found["group"] == "mine" and found["name"] == cell.name
     assert found["config"]["mechanism"] == {"name": "laplace"} | found["config"]["mechanism"]
     assert found["config"]["dataset"]["limit"]["train"] == 60
     epochs = [entry for entry in found["history"] if "rewrite/epoch" in entry]
-    trained = result["details"]["rewrite"]["history"]
+    trained = result.details.rewrite.history
     for entry, wanted in zip(epochs, trained, strict=True):
-        assert entry["rewrite/epoch"] == wanted["epoch"]
-        assert entry["rewrite/loss"] == wanted["train_loss"]
-        assert entry["rewrite/validation_loss"] == wanted["validation_loss"]
+        assert entry["rewrite/epoch"] == wanted.epoch
+        assert entry["rewrite/loss"] == wanted.train_loss
+        assert entry["rewrite/validation_loss"] == wanted.validation_loss
     summary = found["summary"]
-    assert summary["metrics/rouge1"] == result["metrics"]["rouge1"]
-    assert summary["private_metrics/n_w"] == result["private_metrics"]["n_w"]
-    assert summary["guarantee/holds"] is result["guarantee"]["holds"]
+    assert summary["metrics/rouge1"] == result.metrics.value("rouge1")
+    assert summary["private_metrics/n_w"] == result.private_metrics.value("n_w")
+    assert summary["guarantee/holds"] is result.guarantee.holds
     assert summary["guarantee/claimed/epsilon"] == 5
-    assert summary["seconds/rewrite"] == result["seconds"]["rewrite"]
+    assert summary["seconds/rewrite"] == result.seconds["rewrite"]
     assert [key for key in summary if key.startswith("audit/")]
-    for example in result["details"]["examples"]:
-        assert example["original"].encode() not in found["text"]
+    for example in result.details.examples:
+        assert example.original.encode() not in found["text"]
     assert not [key for key in summary if key.startswith("examples")]
 
     # done again: still one folder, now with text, because that was asked for
-    cell.cfg.wandb.log_text = True
-    assert "error" not in tracking.track(cell, result)
+    cell.config.wandb.log_text = True
+    assert tracking.track(cell, result).error is None
     assert [key for key in logged(cell.folder)["summary"] if key.startswith("examples")]
     (table,) = cell.folder.glob("wandb/offline-run-*/files/media/table/*.json")
-    assert result["details"]["examples"][0]["original"] in table.read_text()
+    assert result.details.examples[0].original in table.read_text()
 
     # nobody answers
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
         patch.setenv("WANDB_API_KEY", "0" * 40)
         patch.setattr(tracking, "SECONDS", 2)
-        cell.cfg.wandb.mode = "online"
-        assert tracking.track(cell, result)["error"]
-    cell.cfg.wandb.mode = "disabled"
-    assert tracking.track(cell, result) == {"mode": "disabled"}
+        cell.config.wandb.mode = "online"
+        assert tracking.track(cell, result).error
+    cell.config.wandb.mode = "disabled"
+    assert tracking.track(cell, result) == Tracked("disabled")
 
 
 def test_an_outage_is_a_line_in_the_result_and_not_a_failure(run: Run, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import Run
 
-QUICK = ("metrics.bertscore.model=null", "metrics.bootstrap=50", "stages=[privatize]")
+QUICK = ("metrics.bertscore.model=null", "metrics.bootstrap=50", "stages=[privatize,metrics]")
 DEMO = (*QUICK, "dataset.limit.train=300", "dataset.limit.validation=20", "dataset.limit.test=40")
 
 
@@ -29,8 +29,10 @@ def test_a_run_writes_its_folder_and_a_summary(run: Run, tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr
     folder = only_folder(tmp_path)
     assert folder.name.startswith("demo-glove840b-trlap-eps0.1-")
-    names = "config.yaml status.json result.json private.jsonl rewritten.jsonl audit.json".split()
-    assert {path.name for path in folder.iterdir()} == set(names)
+    assert {path.name for path in folder.iterdir()} == {
+        *("config.yaml", "status.json", "result.json", "run.log"),
+        *("private.jsonl", "rewritten.jsonl", "audit.json"),
+    }
     assert json.loads((folder / "status.json").read_text())["status"] == "ok"
     found = result(folder)
     for key in ("rouge1", "bleu", "n_w", "bertscore", "cosine"):

@@ -13,20 +13,20 @@ from typing import Any
 
 import pytest
 from conftest import ROOT, TINY, Run
-from omegaconf import DictConfig
 
+from trlap.config.door import Config
+from trlap.runs import pipeline
 from trlap.runs.cell import Cell
 from trlap.runs.lock import Lock
-from trlap.stages import pipeline
 
 CELL = (
     "threads=1",
     *TINY,
     "model.epochs=2",
-    "stages=[privatize,rewrite]",
+    "stages=[privatize,rewrite,metrics]",
     "wandb.mode=disabled",
 )
-QUICK = (*CELL, "stages=[privatize]")
+QUICK = (*CELL, "stages=[privatize,metrics]")
 
 
 def start(*overrides: str) -> "subprocess.Popen[str]":
@@ -65,7 +65,8 @@ def metrics(outputs: Path) -> dict[str, str]:
     for name, folder in cells(outputs).items():
         result = read(folder, "result.json")
         values = [result[key] for key in ("metrics", "private_metrics", "intervals", "guarantee")]
-        trained = {k: v for k, v in result["details"]["rewrite"].items() if k != "history"}
+        trained = result["details"]["rewrite"] or {}
+        trained = {key: value for key, value in trained.items() if key != "history"}
         texts = [f.read_text() for f in sorted(folder.glob("*.jsonl"))]
         found[name] = json.dumps([values, trained, texts])
     assert found
@@ -103,15 +104,14 @@ def test_plan_says_what_is_done_to_do_invalid_and_the_same(run: Run, tmp_path: P
     (folder / "status.json").write_text(json.dumps(status))
     single = run("mechanism=laplace", "epsilon=1", *QUICK, "plan=true")
     (partial,) = lines(single.stdout, "partial")
-    assert "has privatize, metrics_private" in partial
+    assert "has guarantee, privatize, metrics" in partial
 
 
 @pytest.fixture
-def broken(configure: Callable[..., DictConfig], tmp_path: Path) -> Callable[..., Path]:
+def broken(config: Callable[..., Config], tmp_path: Path) -> Callable[..., Path]:
     def broken(*overrides: str) -> Path:
         """A folder stands where the cell is to write a file: no error of the user's."""
-        cfg = configure(f"outputs={tmp_path}/outputs", *overrides)
-        folder = Cell(cfg).folder
+        folder = Cell(config(f"outputs={tmp_path}/outputs", *overrides)).folder
         (folder / "private.jsonl" / "x").mkdir(parents=True)
         return folder
 
@@ -195,10 +195,10 @@ def test_two_sweeps_at_once_never_work_on_one_cell(tmp_path: Path) -> None:
 
 
 def test_a_cell_that_another_process_works_on_comes_last(
-    configure: Callable[..., DictConfig], tmp_path: Path
+    config: Callable[..., Config], tmp_path: Path
 ) -> None:
     keys = (*QUICK, f"outputs={tmp_path}/outputs")
-    folder = Cell(configure("mechanism=none", *keys)).folder
+    folder = Cell(config("mechanism=none", *keys)).folder
     with Lock(folder / "lock").hold():
         sweep = start("mechanism=none,laplace", *keys)
         until(
@@ -216,17 +216,17 @@ def test_a_cell_that_another_process_works_on_comes_last(
 
 
 def test_a_single_run_waits_for_a_cell_that_another_process_works_on(
-    configure: Callable[..., DictConfig], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    config: Callable[..., Config], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cfg = configure("mechanism=none", *QUICK, f"outputs={tmp_path}/outputs")
-    folder = Cell(cfg).folder
+    given = config("mechanism=none", *QUICK, f"outputs={tmp_path}/outputs")
+    folder = Cell(given).folder
     with ThreadPoolExecutor() as pool:
         with Lock(folder / "lock").hold():
-            run = pool.submit(pipeline.run, cfg)
-            time.sleep(1)
+            run = pool.submit(pipeline.run, given)
+            told = until(lambda: capsys.readouterr().err)
+            assert f"process {os.getpid()} on" in told
             assert not run.done() and not (folder / "status.json").exists()
-        assert run.result()["status"] == "ok"
-    assert f"process {os.getpid()} on" in capsys.readouterr().err
+        assert run.result().status == "ok"
 
 
 SMOKE = (

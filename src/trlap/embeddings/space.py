@@ -9,11 +9,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from trlap.data.tokens import UNK
+from trlap.data.tokenizer import UNK
 
-SCORES = 2**26  # at most so many scores at once: 256 MiB, whatever the vocabulary; less is slower
+# at most so many scores at once: 256 MiB, whatever the vocabulary; less is slower
+SCORES = 2**26
+# words whose maximum is taken together
 SEGMENT = 128
-ALIGNED = 16  # coordinates
+# coordinates: a multiple of what a vector register holds
+ALIGNED = 16
 
 
 def clipped(vectors: NDArray[np.float32], clip: float) -> NDArray[np.float32]:
@@ -29,6 +32,7 @@ class Space:
     vectors  what noise is added to: CLIPEmb(w), or φ(w) where `clip` is None
     targets  what a noisy vector is compared with: the clipped words, or the original ones (Equation 2)
     prior    unigram probabilities
+    cache    a folder for what is derived from the space alone, such as neighbours
     """
 
     def __init__(
@@ -42,13 +46,13 @@ class Space:
         cache: Path | None = None,
     ) -> None:
         self.words = words
-        self.cache = cache  # a folder for what is derived from the space alone, such as neighbours
+        self.cache = cache
         self.prior = prior
         self.device = torch.device(device)
-        inner = vectors if clip is None else clipped(vectors, clip)
-        outer = vectors if projection == "original" else inner
-        self.vectors = torch.from_numpy(inner).to(self.device)
-        self.targets = torch.from_numpy(outer).to(self.device)
+        inputs = vectors if clip is None else clipped(vectors, clip)
+        targets = vectors if projection == "original" else inputs
+        self.vectors = torch.from_numpy(inputs).to(self.device)
+        self.targets = torch.from_numpy(targets).to(self.device)
         # ‖x − t‖² = ‖x‖² − 2 (x·t − ‖t‖²/2): one product gives the order, the last column the offset.
         # Padding words score −inf.
         offset = -0.5 * (self.targets.double().cpu() ** 2).sum(1).float().to(self.device)
@@ -84,21 +88,23 @@ class Space:
         Both have a row for each point and two columns. Distances are taken from the differences,
         where nothing cancels: their relative error is a few float32 units.
         """
-        found = self._nearest(points, 2)
-        both = [(points - self.targets[column]).norm(dim=1) for column in found.T]
-        return found, torch.stack(both, dim=1)
+        indices = self._nearest(points, 2)
+        distances = [(points - self.targets[column]).norm(dim=1) for column in indices.T]
+        return indices, torch.stack(distances, dim=1)
 
     def _nearest(self, points: Tensor, count: int) -> Tensor:
         rows = max(1, SCORES // self._matrix.shape[0])
         parts = [self._nearest_rows(part, count) for part in points.split(rows)]
-        found, unsure = (torch.cat(both) for both in zip(*parts, strict=True))
+        indices = torch.cat([part for part, _ in parts])
+        unsure = torch.cat([part for _, part in parts])
         if unsure.any():
-            found[unsure] = self._nearest_float64(points[unsure], count).to(self.device)
-        return found
+            indices[unsure] = self._nearest_float64(points[unsure], count).to(self.device)
+        return indices
 
     def _nearest_rows(self, points: Tensor, count: int) -> tuple[Tensor, Tensor]:
-        """Indices, and whether rounding leaves a doubt. The best `count` and the next one are in the
-        segments with the highest peaks.
+        """Indices, and whether rounding leaves a doubt.
+
+        The best `count` and the next one are in the segments with the highest peaks.
         """
         extended = points.new_zeros(len(points), self._wide)
         extended[:, : self.dimension] = points
@@ -113,12 +119,12 @@ class Space:
         inside = scores.take_along_dim(segments[:, :, None], dim=1).flatten(1)
         top, place = inside.topk(count + 1, dim=1)
         place = place[:, :count]
-        found = segments.take_along_dim(place // SEGMENT, dim=1) * SEGMENT + place % SEGMENT
+        indices = segments.take_along_dim(place // SEGMENT, dim=1) * SEGMENT + place % SEGMENT
         lengths = points.norm(dim=1)
         scale = lengths * self._longest + 0.5 * self._longest**2
         # |error of a float32 product of n terms| ≤ n u ‖x‖‖t‖ (Higham 2002, §3.1), twice for a gap
         gap = (top[:, :-1] - top[:, 1:]).amin(1)
-        return found, gap <= 2 * (self.dimension + 1) * 2**-24 * scale
+        return indices, gap <= 2 * (self.dimension + 1) * 2**-24 * scale
 
     @cached_property
     def _float64(self) -> tuple[Tensor, Tensor]:
@@ -132,7 +138,8 @@ class Space:
         for part in points.cpu().double().split(rows):
             scores = part @ targets.T - offset
             columns = []
-            for _ in range(count):  # `argmax` takes the first of equals; `topk` promises nothing
+            # `argmax` takes the first of equals; `topk` promises nothing
+            for _ in range(count):
                 columns.append(scores.argmax(1, keepdim=True))
                 scores.scatter_(1, columns[-1], -torch.inf)
             parts.append(torch.cat(columns, dim=1))
@@ -153,21 +160,5 @@ def centred(vectors: NDArray[np.float32], prior: NDArray[np.float64]) -> NDArray
 
 def meaningful(words: Sequence[str], prior: NDArray[np.float64]) -> NDArray[np.float64]:
     """The prior without <unk>: its vector is a random one, and cosines with it say nothing."""
-    kept = np.array([word != UNK for word in words[:1]] + [True] * (len(words) - 1))
-    return prior * kept / prior[kept].sum()
-
-
-def centred_cosine(
-    words: NDArray[np.int32], replaced: NDArray[np.int32], space: "Space"
-) -> tuple[float | None, float | None]:
-    """Mean cosine between a word and its replacement, and the best that one constant word reaches.
-
-    Over all known words of a text: what becomes of an unknown one cannot be judged.
-    """
-    prior = meaningful(space.words, space.prior)
-    known = prior[words] > 0
-    if not known.any():
-        return None, None
-    unit = centred(space.vectors.cpu().numpy(), prior)
-    mean = float(np.einsum("ij,ij->i", unit[words[known]], unit[replaced[known]]).mean())
-    return mean, float((unit @ unit[words[known]].mean(0)).max())
+    known = np.array([word != UNK for word in words[:1]] + [True] * (len(words) - 1))
+    return prior * known / prior[known].sum()

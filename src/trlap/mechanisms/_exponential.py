@@ -37,13 +37,15 @@ from trlap.mechanisms.base import WordMechanism
 
 # float64 numbers at once, and as many kept of frequent words: 128 MiB each, whatever the vocabulary
 CELLS = 2**24
-NEAR = 1e-6  # of the largest possible d²
+# of the largest possible d²
+NEAR = 1e-6
 
 
 @dataclass(kw_only=True)
 class ExponentialMechanism(WordMechanism):
     def __post_init__(self) -> None:
-        self.threshold = math.inf  # γ
+        # γ
+        self.threshold = math.inf
         device = self.space.device
         # MPS has no float64
         self._points = self.space.vectors.to("cpu" if device.type == "mps" else device).double()
@@ -109,6 +111,13 @@ class ExponentialMechanism(WordMechanism):
     def distance(self) -> float:
         """The largest d' between two words, min(γ, D); ε times this bounds `epsilon_exact`."""
         return self._worst[1]
+
+    def distance_between(self, first: int, second: int) -> float:
+        return min(super().distance_between(first, second), self.threshold)
+
+    def largest_distance(self) -> float:
+        """min(γ, 2C): what the authors state, for any vocabulary."""
+        return min(super().largest_distance(), self.threshold)
 
     @cached_property
     def _worst(self) -> tuple[float, float]:

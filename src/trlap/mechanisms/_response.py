@@ -45,11 +45,14 @@ from torch import Generator, Tensor
 from trlap.embeddings.space import Space, meaningful
 from trlap.embeddings.space import centred as directions
 from trlap.errors import TrlapError
+from trlap.mechanisms._decoding import Reading, Vectors, decode
 from trlap.mechanisms._exponential import uniform53
-from trlap.mechanisms.base import Claim, WordMechanism
+from trlap.mechanisms.base import Claim, WordMechanism, composed
 from trlap.runs.cache import cached
+from trlap.runs.result import Composed
 
-SCORES = 2**21  # cosines at once, in float64: 16 MiB, whatever the vocabulary
+# cosines at once, in float64: 16 MiB, whatever the vocabulary
+SCORES = 2**21
 
 
 @dataclass(kw_only=True)
@@ -63,7 +66,8 @@ class Response(WordMechanism):
         self.inside = inside
         self.outside = outside
         self.log_odds = float(log_odds(self.epsilon, neighbours.shape[1] / len(outputs)))
-        self.log_total = float(np.logaddexp(0, self.log_odds))  # ln(1 + (e^ε − 1) τ)
+        # ln(1 + (e^ε − 1) τ)
+        self.log_total = float(np.logaddexp(0, self.log_odds))
 
     def draw(self, words: Tensor, generator: Generator) -> Tensor:
         count, m = len(words), self.neighbours.shape[1]
@@ -84,16 +88,16 @@ class Response(WordMechanism):
         gap = log_delta - self._log_reach if self._log_reach > -math.inf else math.inf
         return max(0.0, self.epsilon + math.log1p(-math.exp(gap))) if gap < 0 else 0.0
 
-    def composed_epsilon(self, log_delta: float, draws: int) -> float:
+    def compose(self, log_delta: float, draws: int) -> Composed:
         """Exactly, for δ ≥ 1e-10: n draws between the words that are furthest apart.
 
         A draw loses ε with probability p = e^`_log_reach`, −ε with probability e^-ε p, else nothing, so
         that n of them lose ε·S, S a sum of n such signs, and δ(x) = Σ_k Pr[S = k] (1 − e^{x − kε})₊.
         """
-        if log_delta < math.log(1e-10) or self._log_reach == -math.inf:
-            return (
-                super().composed_epsilon(log_delta, draws) if self._log_reach > -math.inf else 0.0
-            )
+        if self._log_reach == -math.inf:
+            return composed(0.0, log_delta)
+        if log_delta < math.log(1e-10):
+            return super().compose(log_delta, draws)
         up, down = math.exp(self._log_reach), math.exp(self._log_reach - self.epsilon)
         losses = self.epsilon * np.arange(-draws, draws + 1)
         mass = convolution_power(np.array([down, 1 - up - down, up]), draws)
@@ -103,8 +107,9 @@ class Response(WordMechanism):
             return float(mass[above] @ -np.expm1(x - losses[above])) - math.exp(log_delta)
 
         if excess(0.0) <= 0:
-            return 0.0
-        return float(brentq(excess, 0.0, self.epsilon * draws, xtol=1e-9, rtol=1e-12))
+            return composed(0.0, log_delta)
+        epsilon = brentq(excess, 0.0, self.epsilon * draws, xtol=1e-9, rtol=1e-12)
+        return composed(float(epsilon), log_delta)
 
     @cached_property
     def _log_reach(self) -> float:
@@ -119,6 +124,9 @@ class Response(WordMechanism):
         rows = torch.full((len(words), len(self.space)), -math.inf, dtype=torch.float64)
         rows[:, self.outputs] = base
         return rows.scatter_(1, self.neighbours[words.cpu()].long(), base + self.epsilon)
+
+    def decode(self, vectors: Vectors, how: str) -> tuple[Reading, Reading]:
+        return decode(self, vectors, how)
 
     def expected_cosine(self) -> float:
         """J. Compare it with `best_constant`: what printing always the same word scores."""
@@ -164,7 +172,8 @@ def most_apart(neighbours: Tensor, words: int, outputs: int) -> int:
         for second in parts[i:]:
             others = torch.zeros(len(second), words).scatter_(1, second.long(), 1)
             overlap = min(overlap, int((members @ others.T).min()))
-            if overlap == max(0, 2 * m - outputs):  # it cannot be smaller
+            # it cannot be smaller
+            if overlap == max(0, 2 * m - outputs):
                 return m - overlap
     return m - overlap
 

@@ -27,6 +27,7 @@ from scipy.special import expit
 from torch import Tensor
 
 from trlap.embeddings.space import Space
+from trlap.mechanisms._look import Look
 from trlap.mechanisms._response import (
     SCORES,
     Arrays,
@@ -43,7 +44,13 @@ TOLERANCE = 1e-4
 
 
 @dataclass(kw_only=True)
-class Mechanism(Response):
+class CentreRandomisedResponse(Response):
+    """The nearest centre, or any."""
+
+    name = "crr"
+    look = Look("#332288", "*", "-")
+    undoes = ("unbiased", "posterior")
+
     K: int | str = "auto"
 
     def __post_init__(self) -> None:

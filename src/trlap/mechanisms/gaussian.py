@@ -15,12 +15,22 @@ import numpy as np
 import torch
 from torch import Generator, Tensor
 
-from trlap.mechanisms.base import Claim, Floats, VectorMechanism
+from trlap.mechanisms._geometry import Floats, Geometry
+from trlap.mechanisms._look import Look
+from trlap.mechanisms.base import Claim, VectorMechanism, composed
 from trlap.privacy import noise as privacy
+from trlap.runs.result import Composed
 
 
 @dataclass(kw_only=True)
-class Mechanism(VectorMechanism):
+class Gaussian(VectorMechanism):
+    """Noise without a preferred direction: of two words only the distance matters."""
+
+    name = "gaussian"
+    label = "Gaussian"
+    look = Look("#0072b2", "o", "-")
+    calibrated = True
+
     def __post_init__(self) -> None:
         if self.calibration == "exact":
             self.sigma = privacy.gaussian_sigma_exact(
@@ -44,8 +54,13 @@ class Mechanism(VectorMechanism):
     def epsilon_at(self, log_delta: float, difference: Floats | None = None) -> float:
         return privacy.gaussian_epsilon(log_delta, self.sigma, self._distance(difference))
 
-    def composed_epsilon(self, log_delta: float, draws: int) -> float:
-        return privacy.gaussian_epsilon(log_delta, self.sigma, 2 * self.clip, draws=draws)
+    def compose(self, log_delta: float, draws: int) -> Composed:
+        epsilon = privacy.gaussian_epsilon(log_delta, self.sigma, 2 * self.clip, draws=draws)
+        return composed(epsilon, log_delta)
+
+    def geometry(self) -> Geometry:
+        """ln f = const − ‖z − x‖₂² / 2σ²."""
+        return Geometry(self.space.vectors, "l2²", 1 / (2 * self.sigma**2))
 
     def _distance(self, difference: Floats | None) -> float:
         """Only the distance matters: the noise has no direction. The worst case is 2C."""

@@ -11,11 +11,18 @@ from dataclasses import dataclass
 
 import torch
 
+from trlap.mechanisms._look import Look
 from trlap.mechanisms._response import Response, centred, constant_scores
 
 
 @dataclass(kw_only=True)
-class Mechanism(Response):
+class RandomisedResponse(Response):
+    """The word, or any."""
+
+    name = "krr"
+    look = Look("#117733", "X", "-")
+    undoes = ("unbiased", "posterior")
+
     def __post_init__(self) -> None:
         unit, weights = centred(self.space)
         words = torch.arange(len(self.space))

@@ -19,14 +19,25 @@ from dataclasses import dataclass
 import torch
 from torch import Generator, Tensor
 
-from trlap.mechanisms.base import Claim, Floats, VectorMechanism
+from trlap.mechanisms._geometry import Floats, Geometry
+from trlap.mechanisms._look import Look
+from trlap.mechanisms.base import Claim, VectorMechanism, composed
 from trlap.privacy import noise as privacy
+from trlap.runs.result import Composed
 
-PIECE = 2**21  # coordinates
+# coordinates at once
+PIECE = 2**21
 
 
 @dataclass(kw_only=True)
-class Mechanism(VectorMechanism):
+class Laplace(VectorMechanism):
+    """Noise along the axes: two words that differ in all coordinates are dearest."""
+
+    name = "laplace"
+    label = "Laplacian"
+    look = Look("#e69f00", "s", "--")
+    calibrated = True
+
     def __post_init__(self) -> None:
         log_delta = self.log_delta_target if self.calibration == "exact" else -math.inf
         self.scale = privacy.laplace_scale_exact(self.epsilon, log_delta, self.dimension, self.clip)
@@ -53,10 +64,15 @@ class Mechanism(VectorMechanism):
             log_delta, 1 / self.scale, math.inf, self.dimension, self.clip
         )[0]
 
-    def composed_epsilon(self, log_delta: float, draws: int) -> float:
-        return privacy.worst_epsilon(
+    def compose(self, log_delta: float, draws: int) -> Composed:
+        epsilon, _ = privacy.worst_epsilon(
             log_delta, 1 / self.scale, math.inf, self.dimension, self.clip, draws=draws
-        )[0]
+        )
+        return composed(epsilon, log_delta)
+
+    def geometry(self) -> Geometry:
+        """ln f = const − ‖z − x‖₁ / b."""
+        return Geometry(self.space.vectors, "l1", 1 / self.scale)
 
 
 def signed_exponential(count: int, dimension: int, generator: Generator, mass: float) -> Tensor:

@@ -18,19 +18,27 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Generator, Tensor
 
-from trlap.config.schema import within
+from trlap.config.ranges import within
 from trlap.errors import TrlapError
-from trlap.mechanisms import cmp
+from trlap.mechanisms._geometry import Floats, Geometry
+from trlap.mechanisms._look import Look
+from trlap.mechanisms.cmp import MultivariatePerturbation
 
-SMALLEST = 1e-9  # of R's eigenvalues, whose mean is 1; float32 noise has nothing to say below it
+# of R's eigenvalues, whose mean is 1; float32 noise has nothing to say below it
+SMALLEST = 1e-9
 
 
 @dataclass(kw_only=True)
-class Mechanism(cmp.Mechanism):
-    lam: float = within("[0, 1]", 0.2)  # λ
+class Mahalanobis(MultivariatePerturbation):
+    """More noise where words differ much, less where they differ little."""
+
+    name = "mahalanobis"
+    look = Look("#56b4e9", "v", ":")
+
+    # λ
+    lam: float = within("[0, 1]", 0.2)
 
     def __post_init__(self) -> None:
         vectors = self.space.vectors.cpu().double().numpy()
@@ -49,7 +57,8 @@ class Mechanism(cmp.Mechanism):
                 "dimensions, so the others would get no noise; choose a smaller lam"
             )
         root = (axes * np.sqrt(values)) @ axes.T
-        self.least = float(values.min())  # λ_min(R)
+        # λ_min(R)
+        self.least = float(values.min())
         self._whiten = axes / np.sqrt(values)
         self._root = torch.from_numpy(root).float().to(self.space.device)
 
@@ -57,10 +66,15 @@ class Mechanism(cmp.Mechanism):
     def norm(self) -> str:
         return "regularised Mahalanobis"
 
-    def distance(self, difference: NDArray[np.float64] | None = None) -> float:
+    def distance(self, difference: Floats | None = None) -> float:
         if difference is None:
             return 2 * self.clip / self.least**0.5
         return float(np.linalg.norm(difference @ self._whiten))
 
     def noise(self, count: int, generator: Generator) -> Tensor:
         return super().noise(count, generator) @ self._root
+
+    def geometry(self) -> Geometry:
+        """ln f = const − ε‖(z − x) R^{-1/2}‖₂."""
+        whiten = torch.from_numpy(self._whiten)
+        return Geometry(self.space.vectors, "l2", self.epsilon, whiten=whiten)

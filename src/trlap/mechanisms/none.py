@@ -4,12 +4,20 @@ from dataclasses import dataclass
 
 from torch import Generator, Tensor
 
-from trlap.mechanisms.base import Base, Claim
+from trlap.mechanisms._look import Look
+from trlap.mechanisms.base import Claim, Mechanism
 
 
 @dataclass(kw_only=True)
-class Mechanism(Base):
+class NoNoise(Mechanism):
     """M(w) = w. Guarantees nothing, for any ε."""
+
+    name = "none"
+    look = Look("#000000", "_", "-")
+    private = False
+    # there is nothing to undo
+    undoes = ("unbiased", "posterior")
+    all_pairs = "no noise: every pair is told apart"
 
     def draw(self, words: Tensor, generator: Generator) -> Tensor:
         return words.clone()

@@ -19,20 +19,28 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Generator, Tensor
 
-from trlap.config.schema import within
+from trlap.config.ranges import within
 from trlap.embeddings.space import Space
-from trlap.mechanisms import cmp
+from trlap.mechanisms._geometry import Floats, Geometry
+from trlap.mechanisms._look import Look
+from trlap.mechanisms.cmp import MultivariatePerturbation
 
 
 @dataclass(kw_only=True)
-class Mechanism(cmp.Mechanism):
-    m: int | None = within("[1, inf)", None)  # null: from beta and failure
+class ProjectedPerturbation(MultivariatePerturbation):
+    """What is released is a vector of m dimensions."""
+
+    name = "pte"
+    look = Look("#cc79a7", "P", ":")
+
+    # null: from beta and failure
+    m: int | None = within("[1, inf)", None)
     beta: float = within("(0, 1)", 0.5)
     failure: float = within("(0, 1)", 1e-6)
-    seed: int = within("[0, inf)", 0)  # of the public Φ; the noise has its own
+    # of the public Φ; the noise has its own
+    seed: int = within("[0, inf)", 0)
 
     def __post_init__(self) -> None:
         space, device = self.space, self.space.device
@@ -54,7 +62,7 @@ class Mechanism(cmp.Mechanism):
     def noise_dimension(self) -> int:
         return len(self.phi)
 
-    def distance(self, difference: NDArray[np.float64] | None = None) -> float:
+    def distance(self, difference: Floats | None = None) -> float:
         if difference is None:
             return 2 * self.clip * float(np.linalg.norm(self.phi, 2))
         return float(np.linalg.norm(self.phi @ difference))
@@ -65,6 +73,12 @@ class Mechanism(cmp.Mechanism):
 
     def draw(self, words: Tensor, generator: Generator) -> Tensor:
         return self._projected.nearest(self.perturb(words, generator))
+
+    def geometry(self) -> Geometry:
+        """ln f = const − ε‖z − Φx‖₂, in m dimensions."""
+        points, project = self.space.vectors, self.phi.T
+        centres = torch.from_numpy(points.cpu().double().numpy() @ project).to(points)
+        return Geometry(centres, "l2", self.epsilon, project=project)
 
 
 def projected_dimension(dimension: int, beta: float, failure: float) -> int:

@@ -15,10 +15,16 @@ which passes words through that it takes to be insensitive, has no such guarante
 from dataclasses import dataclass
 
 from trlap.mechanisms._exponential import ExponentialMechanism
+from trlap.mechanisms._look import Look
 from trlap.mechanisms.base import Claim
 
 
 @dataclass(kw_only=True)
-class Mechanism(ExponentialMechanism):
+class SanText(ExponentialMechanism):
+    """Distances count without an end."""
+
+    name = "santext"
+    look = Look("#6b4c9a", "p", "--")
+
     def claimed(self) -> Claim:
         return Claim("metric DP", self.epsilon, distance="Euclidean")

@@ -18,6 +18,7 @@ from scipy.special import expit
 from torch import Tensor
 
 from trlap.errors import TrlapError
+from trlap.mechanisms._look import Look
 from trlap.mechanisms._response import (
     SCORES,
     Arrays,
@@ -30,11 +31,18 @@ from trlap.mechanisms._response import (
 )
 
 SEARCHED = 1024
-ENTRIES = 2**26  # of all neighbour lists together: 256 MiB
+# of all neighbour lists together: 256 MiB
+ENTRIES = 2**26
 
 
 @dataclass(kw_only=True)
-class Mechanism(Response):
+class SemanticRandomisedResponse(Response):
+    """A near word, or any. Neighbourhoods overlap, so that no `unbiased` reading is stable."""
+
+    name = "srr"
+    look = Look("#882255", "h", "-")
+    undoes = ("posterior",)
+
     m: int | str = "auto"
 
     def __post_init__(self) -> None:

@@ -22,14 +22,21 @@ with sampling and accuracy).
 import math
 from dataclasses import dataclass
 
-from trlap.config.schema import within
+from trlap.config.ranges import within
 from trlap.mechanisms._exponential import ExponentialMechanism
+from trlap.mechanisms._look import Look
 from trlap.mechanisms.base import Claim
 
 
 @dataclass(kw_only=True)
-class Mechanism(ExponentialMechanism):
-    gamma: float | None = within("[0, inf)", None)  # γ; null: from beta
+class TruncatedExponential(ExponentialMechanism):
+    """Words beyond γ are all alike."""
+
+    name = "tem"
+    look = Look("#8c6d31", ">", "--")
+
+    # γ; null: from beta
+    gamma: float | None = within("[0, inf)", None)
     beta: float = within("(0, 1)", 0.001)
 
     def __post_init__(self) -> None:

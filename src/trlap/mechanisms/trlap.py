@@ -27,13 +27,23 @@ from dataclasses import dataclass
 
 from torch import Generator, Tensor
 
-from trlap.mechanisms.base import Claim, Floats, VectorMechanism
+from trlap.mechanisms._geometry import Floats, Geometry
+from trlap.mechanisms._look import Look
+from trlap.mechanisms.base import Claim, VectorMechanism, composed
 from trlap.mechanisms.laplace import signed_exponential
 from trlap.privacy import noise as privacy
+from trlap.runs.result import Composed
 
 
 @dataclass(kw_only=True)
-class Mechanism(VectorMechanism):
+class TruncatedLaplace(VectorMechanism):
+    """Laplace noise that ends at ±A: what lies beyond another word's end tells the words apart."""
+
+    name = "trlap"
+    label = "TrLaplacian"
+    look = Look("#d55e00", "^", "-.")
+    calibrated = True
+
     def __post_init__(self) -> None:
         self.nominal_dimension = self.dimension
         if self.calibration == "exact":
@@ -75,10 +85,24 @@ class Mechanism(VectorMechanism):
             return privacy.trlap_epsilon(log_delta, difference, self.alpha, self.A)
         return privacy.worst_epsilon(log_delta, self.alpha, self.A, self.dimension, self.clip)[0]
 
-    def composed_epsilon(self, log_delta: float, draws: int) -> float:
-        return privacy.worst_epsilon(
+    def compose(self, log_delta: float, draws: int) -> Composed:
+        epsilon, _ = privacy.worst_epsilon(
             log_delta, self.alpha, self.A, self.dimension, self.clip, draws=draws
-        )[0]
+        )
+        return composed(epsilon, log_delta)
+
+    def geometry(self) -> Geometry:
+        """ln f = const − α‖z − x‖₁ where no coordinate is further than A from its centre."""
+        return Geometry(self.space.vectors, "l1", self.alpha, bound=self.A)
+
+    def notes(self, epochs: int | None) -> list[str]:
+        extra = self.nominal_dimension - self.dimension
+        same = self.epsilon * math.sqrt(self.dimension / self.nominal_dimension)
+        dummies = (
+            f"the {extra} dummy dimensions change nothing: they have the same law for every word; "
+            f"this is the mechanism in {self.dimension} dimensions at ε = {same:.4g}"
+        )
+        return [dummies] * (extra > 0) + super().notes(epochs)
 
     def _largest_epsilon(self) -> float:
         """The condition of Theorem 1: ε < 2 δ^{1/d} √d."""

@@ -18,13 +18,19 @@ from dataclasses import dataclass
 import torch
 from torch import Generator, Tensor
 
-from trlap.config.schema import within
+from trlap.config.ranges import within
 from trlap.errors import TrlapError
-from trlap.mechanisms import cmp
+from trlap.mechanisms._look import Look
+from trlap.mechanisms.cmp import MultivariatePerturbation
 
 
 @dataclass(kw_only=True)
-class Mechanism(cmp.Mechanism):
+class Vickrey(MultivariatePerturbation):
+    """The second nearest word hides the nearest, as the second price hides the first in an auction."""
+
+    name = "vickrey"
+    look = Look("#7f7f7f", "<", ":")
+
     t: float = within("[0, 1]", 0.5)
 
     def __post_init__(self) -> None:
@@ -32,8 +38,8 @@ class Mechanism(cmp.Mechanism):
             raise TrlapError("mechanism=vickrey: needs a vocabulary of two words or more")
 
     def draw(self, words: Tensor, generator: Generator) -> Tensor:
-        found, distances = self.space.nearest_two(self.perturb(words, generator))
+        both, distances = self.space.nearest_two(self.perturb(words, generator))
         first, second = self.t * distances[:, 0], (1 - self.t) * distances[:, 1]
         coin = torch.rand(len(words), generator=generator, device=generator.device)
         nearest = coin * (first + second) < second
-        return torch.where(nearest, found[:, 0], found[:, 1])
+        return torch.where(nearest, both[:, 0], both[:, 1])

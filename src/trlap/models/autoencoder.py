@@ -20,14 +20,19 @@ from torch.nn.functional import linear
 from trlap.models.cpu import cross_entropy, dropout
 from trlap.models.packing import Layout
 
-QUIET = -6.0  # log σ² of a sampled code when training starts
+# log σ² of a sampled code when training starts
+QUIET = -6.0
 
 
 class AutoEncoder(nn.Module):
+    """`vectors`, one a word, are what the embedding starts from; `frequencies`, which are positive and sum
+    to 1, those of words and of ends in what is to be written.
+    """
+
     def __init__(
         self,
-        vectors: Tensor,  # what the embedding starts from, one a word
-        frequencies: Tensor,  # of words and of ends in what is to be written; positive, sum 1
+        vectors: Tensor,
+        frequencies: Tensor,
         *,
         hidden: int,
         code: int,
@@ -67,10 +72,12 @@ class AutoEncoder(nn.Module):
 
     def loss(self, code: Tensor, inputs: Tensor, targets: Tensor, layout: Layout) -> Tensor:
         """−ln p(sentence | code), summed over the words of all sentences, their ends included."""
-        given = self.from_code(code).index_select(0, layout.owner)  # indexing would sort to go back
+        # indexing would sort to go back
+        given = self.from_code(code).index_select(0, layout.owner)
         rows = dropout(self.embedding(inputs), self.dropout, self.training) + given
         written, _ = layout.run(self.decoder, rows)
-        return cross_entropy(*self._last(written), self.bias, targets)
+        rows, weight = self._last(written)
+        return cross_entropy(rows, weight, self.bias, targets)
 
     def write(self, code: Tensor, limit: int) -> Tensor:
         """The likeliest next word, again and again, until all sentences have ended or are `limit` long.
@@ -83,7 +90,8 @@ class AutoEncoder(nn.Module):
         words: list[Tensor] = []
         while len(words) < limit and not ended.all():
             written, state = self.decoder((self.embedding(word) + given)[None], state)
-            scores = linear(*self._last(written[0]), self.bias)
+            rows, weight = self._last(written[0])
+            scores = linear(rows, weight, self.bias)
             word = scores.argmax(1).masked_fill(ended, self.boundary)
             ended = word == self.boundary
             words.append(word)
@@ -92,6 +100,7 @@ class AutoEncoder(nn.Module):
     def _last(self, written: Tensor) -> tuple[Tensor, Tensor]:
         """Whose product, plus the bias, are the scores of all words."""
         written = dropout(written, self.dropout, self.training)
-        if self.tied:  # a word's score is the product with its own vector
+        # a word's score is the product with its own vector
+        if self.tied:
             return self.output(written), self.embedding.weight[: self.boundary + 1]
         return written, self.output.weight

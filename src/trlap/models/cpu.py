@@ -15,8 +15,10 @@ from torch.nn.functional import linear
 sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
 tanh_backward = torch.ops.aten.tanh_backward.grad_input
 
-PIECE = 1024  # tokens whose scores are in memory at a time ...
-PART = 128  # ... and in the cache, as softmax goes over them several times
+# tokens whose scores are in memory at a time ...
+PIECE = 1024
+# ... and in the cache, as softmax goes over them several times
+PART = 128
 
 
 def has_bfloat16() -> bool:
@@ -30,11 +32,11 @@ def factor_type(wide: torch.dtype) -> torch.dtype:
     return torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else wide
 
 
-def add_product(to: Tensor, a: Tensor, b: Tensor) -> None:
-    if a.dtype == to.dtype:
-        to.addmm_(a, b)
+def add_product(total: Tensor, a: Tensor, b: Tensor) -> None:
+    if a.dtype == total.dtype:
+        total.addmm_(a, b)
     else:
-        to += a @ b
+        total += a @ b
 
 
 def dropout(values: Tensor, share: float, training: bool) -> Tensor:
@@ -94,7 +96,8 @@ class Layer(torch.autograd.Function):
             d_f[known:] = 0
             add_product(d_outputs[before], d_gates[old], u)
             torch.mul(d_cell[:known], f[:known], out=d_cells[before])
-        given = torch.zeros_like(outputs)  # what each step was given by the one before
+        # what each step was given by the one before
+        given = torch.zeros_like(outputs)
         for _, old, before in order:
             given[old] = outputs[before]
         products = (d_gates @ w, d_gates.T @ rows, d_gates.T @ given)
@@ -106,14 +109,14 @@ def steps(sizes: list[int], reverse: bool) -> list[tuple[slice, slice, slice]]:
     """In the order of reading: a step's rows, those of them with a word read before, and those words."""
     starts = [0, *accumulate(sizes)]
     order = range(len(sizes))[:: -1 if reverse else 1]
-    found, last = [], None
+    slices, last = [], None
     for t in order:
         known = 0 if last is None else min(sizes[t], sizes[last])
         before = starts[t if last is None else last]
         now = slice(starts[t], starts[t + 1])
-        found.append((now, slice(starts[t], starts[t] + known), slice(before, before + known)))
+        slices.append((now, slice(starts[t], starts[t] + known), slice(before, before + known)))
         last = t
-    return found
+    return slices
 
 
 def cross_entropy(rows: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
@@ -150,7 +153,8 @@ class CrossEntropy(torch.autograd.Function):
                 chosen = scores.gather(1, wanted)
                 total = scores.exp_().sum(1, keepdim=True)
                 loss += (total.log() - chosen).sum()
-                if learning:  # scores / total − 1[target], the division left to the smaller factors
+                # scores / total − 1[target], the division left to the smaller factors
+                if learning:
                     scores.scatter_add_(1, wanted, -total)
                     part.copy_(scores)
                     d_bias.addmv_(scores.T, 1 / total[:, 0])

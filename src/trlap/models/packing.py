@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from trlap.data.tokens import Vocabulary
+from trlap.data.vocabulary import Vocabulary
 from trlap.models.cpu import Layer, dropout, factor_type
 
 WEIGHTS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
@@ -24,7 +24,8 @@ class Sentences(nn.Module):
 
     ids: Tensor
     starts: Tensor
-    lengths: Tensor  # with the boundary
+    # with the boundary
+    lengths: Tensor
 
     def __init__(self, texts: Sequence[str], vocabulary: Vocabulary) -> None:
         super().__init__()
@@ -57,8 +58,10 @@ class Layout:
         self.order = lengths.argsort(descending=True, stable=True)
         steps = torch.arange(int(lengths.max()), device=lengths.device)
         self.filled = steps[:, None] < lengths[self.order]
-        self.sizes = self.filled.sum(1).cpu()  # sentences that have a token at each step
-        self.owner = self.order.expand_as(self.filled)[self.filled]  # each token's sentence
+        # sentences that have a token at each step
+        self.sizes = self.filled.sum(1).cpu()
+        # each token's sentence
+        self.owner = self.order.expand_as(self.filled)[self.filled]
 
     def pack(self, padded: Tensor) -> Tensor:
         """The tokens of a batch that has a sentence a row."""
@@ -77,11 +80,13 @@ class Layout:
             return outputs.data, last
         sizes = self.sizes.tolist()
         starts = self.sizes.cumsum(0) - self.sizes
-        ends = starts[self.filled.sum(0) - 1] + torch.arange(len(back))  # each sentence's last row
+        # each sentence's last row
+        ends = starts[self.filled.sum(0) - 1] + torch.arange(len(back))
         states = []
         for layer in range(lstm.num_layers):
             rows = dropout(rows, lstm.dropout, lstm.training and layer > 0)
-            rows = rows.to(factor_type(rows.dtype))  # once for both directions
+            # once for both directions
+            rows = rows.to(factor_type(rows.dtype))
             both = []
             for reverse in range(1 + lstm.bidirectional):
                 name = f"_l{layer}" + "_reverse" * reverse

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -25,23 +25,31 @@ from torch import Generator, Tensor
 from torch.utils.data import DataLoader
 
 from trlap import progress
-from trlap.config import schema as config
 from trlap.errors import TrlapError
-from trlap.mechanisms._released import Released
+from trlap.files import atomic
 from trlap.models.autoencoder import AutoEncoder
 from trlap.models.cpu import has_bfloat16
 from trlap.models.packing import Layout, Sentences, cut
 from trlap.models.word_noise import drop, replace, shuffle
-from trlap.privatize.blocks import block_generator, seed_torch
-from trlap.runs.cache import atomic
+from trlap.randomness import block_generator, seed_torch
+from trlap.runs.result import Epoch
 
-Batch = tuple[int, Tensor]  # its number in the epoch, and which sentences
+if TYPE_CHECKING:
+    from trlap.mechanisms.released.base import ReleasedMechanism
+    from trlap.models.rewriters.bilstm import AutoEncoderKeys
+
+# its number in the epoch, and which sentences
+Batch = tuple[int, Tensor]
+# what Lightning and torch put into a checkpoint
+State = dict[str, Any]
+# of an epoch, in a checkpoint's history
+MEASURED = ("epoch", "train_loss", "validation_loss", "seconds", "tokens_per_second")
 
 
 class Training(LightningModule):
     """The auto-encoder reads sentences of `source` and is to write the same ones of `target`.
 
-    `splits` says which are whose. `noise` is what protocol=release puts on the embedding's vectors.
+    `splits` says which are whose. `noise` is what the embedding's vectors get before they are read.
     """
 
     def __init__(
@@ -50,20 +58,24 @@ class Training(LightningModule):
         source: Sentences,
         target: Sentences,
         splits: dict[str, range],
-        cfg: config.Model,
+        keys: "AutoEncoderKeys",
         seed: int,
-        noise: Released | None = None,
+        noise: "ReleasedMechanism | None" = None,
     ) -> None:
         super().__init__()
-        self.model, self.cfg, self.seed, self.noise = model, cfg, seed, noise
+        self.model, self.keys, self.seed, self.noise = model, keys, seed, noise
         self.source, self.target, self.splits = source, target, splits
-        self.history: list[dict[str, Any]] = []
+        self.history: list[Epoch] = []
 
     def batches(self, split: str, epoch: int = 0) -> list[Batch]:
         rows = np.array(self.splits[split], np.int64)
         lengths = self.source.lengths.cpu().numpy()[rows]
-        batches = cut(lengths, self.cfg.batch, [self.seed, epoch])
+        batches = cut(lengths, self.keys.batch, [self.seed, epoch])
         return [(number, torch.from_numpy(rows[i])) for number, i in enumerate(batches)]
+
+    def longest(self) -> int:
+        """Words of the longest sentence that is to be written in training."""
+        return int(self.target.lengths[: len(self.splits["train"])].max()) - 1
 
     @contextmanager
     def drawn(self, split: str, epoch: int | str, number: int) -> Iterator[Generator]:
@@ -75,7 +87,7 @@ class Training(LightningModule):
 
     def code(self, rows: Tensor, generator: Generator) -> Tensor:
         """What the encoder makes of these sentences; word noise is for training alone."""
-        noise = self.cfg.word_noise
+        noise = self.keys.word_noise
         places, lengths = self.source.places(rows)
         if self.training and noise.shuffle:
             places = shuffle(places, lengths, noise.shuffle)
@@ -98,10 +110,12 @@ class Training(LightningModule):
         return self.model.loss(code, ids[inputs], ids[inputs + 1], layout), len(inputs)
 
     def training_step(self, batch: Batch) -> Tensor:
-        return self.step("train", *batch) / len(batch[1])
+        number, rows = batch
+        return self.step("train", number, rows) / len(rows)
 
     def validation_step(self, batch: Batch) -> None:
-        self.step("validation", *batch)
+        number, rows = batch
+        self.step("validation", number, rows)
 
     def step(self, split: str, number: int, rows: Tensor) -> Tensor:
         with self.drawn(split, self.current_epoch, number) as generator:
@@ -112,11 +126,10 @@ class Training(LightningModule):
         return loss
 
     def broken(self, what: str) -> TrlapError:
-        kept = (
-            f"the checkpoint of epoch {self.current_epoch} is kept; " if self.current_epoch else ""
-        )
+        last = self.current_epoch
+        checkpoint = f"the checkpoint of epoch {last} is kept; " if last else ""
         return TrlapError(
-            f"training broke off in epoch {self.current_epoch + 1}: {what}; {kept}"
+            f"training broke off in epoch {last + 1}: {what}; {checkpoint}"
             "try a smaller model.lr or model.gradient_clip"
         )
 
@@ -140,29 +153,33 @@ class Training(LightningModule):
             raise self.broken("weights are not finite after its last batch")
         loss, sentences, words = self.trained.tolist()
         self.history.append(
-            {
-                "epoch": self.current_epoch + 1,
-                "train_loss": loss / sentences,
-                "validation_loss": self.validation_loss,
-                "seconds": round(self.seconds, 3),
-                "tokens_per_second": round(words / self.seconds),
-            }
+            Epoch(
+                epoch=self.current_epoch + 1,
+                train_loss=loss / sentences,
+                validation_loss=self.validation_loss,
+                seconds=round(self.seconds, 3),
+                tokens_per_second=round(words / self.seconds),
+            )
         )
 
-    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        checkpoint["history"] = self.history
-        ended = self.trainer.should_stop or len(self.history) == self.cfg.epochs
-        checkpoint["ended"] = ended  # Lightning forgets that training was stopped early
+    def on_save_checkpoint(self, checkpoint: State) -> None:
+        checkpoint["history"] = [
+            {name: getattr(epoch, name) for name in MEASURED} for epoch in self.history
+        ]
+        # Lightning forgets that training was stopped early
+        ended = self.trainer.should_stop or len(self.history) == self.keys.epochs
+        checkpoint["ended"] = ended
 
-    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        self.history = checkpoint["history"]
+    def on_load_checkpoint(self, checkpoint: State) -> None:
+        self.history = history_of(checkpoint)
 
     def configure_optimizers(self) -> Any:
-        fused = self.device.type == "cpu"  # a third of the time; on CUDA it would rule out clipping
+        # a third of the time; on CUDA it would rule out clipping
+        fused = self.device.type == "cpu"
         optimizer = torch.optim.Adam(
             self.model.parameters(),
-            lr=self.cfg.lr,
-            betas=(self.cfg.betas[0], self.cfg.betas[1]),
+            lr=self.keys.lr,
+            betas=(self.keys.betas[0], self.keys.betas[1]),
             fused=fused,
         )
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, self.rate)
@@ -179,11 +196,11 @@ class Training(LightningModule):
 
     def rate(self, step: int) -> float:
         """What lr is multiplied by: up in the first `warmup` steps, down to zero if it decays."""
-        cfg = self.cfg
-        batches = math.ceil(len(self.splits["train"]) / cfg.batch)
+        keys = self.keys
+        batches = math.ceil(len(self.splits["train"]) / keys.batch)
         per_epoch = max(1, batches // self.trainer.world_size)
-        down = 1 - step / (per_epoch * cfg.epochs) if cfg.decay == "linear" else 1.0
-        return max(0.0, down) * min(1.0, (step + 1) / max(1, cfg.warmup))
+        down = 1 - step / (per_epoch * keys.epochs) if keys.decay == "linear" else 1.0
+        return max(0.0, down) * min(1.0, (step + 1) / max(1, keys.warmup))
 
     def train_dataloader(self) -> "DataLoader[Any]":
         """Asked for anew every epoch. Several devices take turns, with as many batches each."""
@@ -205,8 +222,9 @@ class Checkpoints(Checkpoint):
         self.folder, self.best, self.keep = folder, best, keep
 
     def on_train_epoch_end(self, trainer: Trainer, training: LightningModule) -> None:
-        history: list[dict[str, Any]] = training.history  # type: ignore[assignment]
-        losses = [entry["validation_loss"] for entry in history]
+        assert isinstance(training, Training)
+        known = (epoch.validation_loss for epoch in training.history)
+        losses = [math.inf if loss is None else loss for loss in known]
         names = [f"epoch{len(losses)}"] if self.keep else []
         if self.best and losses[-1] < min(losses[:-1], default=math.inf):
             names.append("best")
@@ -217,54 +235,62 @@ class Checkpoints(Checkpoint):
 class AtomicFiles(TorchCheckpointIO):
     """A checkpoint takes its predecessor's place only when it is whole. Lightning copies it there."""
 
-    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, *_: Any, **__: Any) -> None:
+    def save_checkpoint(self, checkpoint: State, path: Any, *_: Any, **__: Any) -> None:
         with atomic(Path(path)) as file:
             torch.save(checkpoint, file)
 
 
-def fit(training: Training, folder: Path, device: str, keep: bool) -> list[dict[str, Any]]:
+def fit(training: Training, folder: Path, device: str, keep: bool) -> list[Epoch]:
     """Train, or go on where `folder` has a checkpoint. Loads the final weights; returns the history."""
-    cfg = training.cfg
     last = folder / "last.ckpt"
     if not last.exists() or not _load(last)["ended"]:
-        callbacks: list[Callback] = [Checkpoints(folder, cfg.patience is not None, keep)]
-        if cfg.patience is not None:
-            callbacks += [EarlyStopping("validation_loss", patience=cfg.patience)]
-        watched = progress.watched()
-        if watched:
-            callbacks += [RichProgressBar(leave=False, console_kwargs={"stderr": True})]
-        kind, _, index = device.partition(":")
         with _quiet(), torch.random.fork_rng([]):
-            trainer = Trainer(
-                accelerator="gpu" if kind == "cuda" else kind,
-                devices=[int(index)] if index else cfg.trainer.devices,
-                # one process a device, of this function alone: the stages before are not run again
-                strategy="auto" if index or cfg.trainer.devices == 1 else "ddp_spawn",
-                precision=precision(cfg.trainer.precision, device),
-                max_epochs=cfg.epochs,
-                gradient_clip_val=cfg.gradient_clip,
-                reload_dataloaders_every_n_epochs=1,
-                use_distributed_sampler=False,
-                num_sanity_val_steps=0,
-                callbacks=callbacks,
-                plugins=[AtomicFiles()],
-                logger=False,
-                enable_progress_bar=watched,
-                enable_model_summary=False,
-                default_root_dir=folder,
-            )
+            trainer = _trainer(training.keys, folder, device, keep)
             try:
-                found = last if last.exists() else None
-                trainer.fit(training, ckpt_path=found, weights_only=True)
+                known = last if last.exists() else None
+                trainer.fit(training, ckpt_path=known, weights_only=True)
             except SystemExit as stopped:
+                # a cluster takes the machine away
                 if not isinstance(stopped.__context__, KeyboardInterrupt):
-                    raise  # a cluster takes the machine away
+                    raise
                 # how Lightning answers Ctrl-C, which it ignores from then on
                 signal.signal(signal.SIGINT, signal.default_int_handler)
                 raise KeyboardInterrupt from stopped
-    final = last if cfg.patience is None else folder / "best.ckpt"
+    final = last if training.keys.patience is None else folder / "best.ckpt"
     training.load_state_dict(_load(final)["state_dict"])
-    return _load(last)["history"]
+    return history_of(_load(last))
+
+
+def _trainer(keys: "AutoEncoderKeys", folder: Path, device: str, keep: bool) -> Trainer:
+    callbacks: list[Callback] = [Checkpoints(folder, keys.patience is not None, keep)]
+    if keys.patience is not None:
+        callbacks += [EarlyStopping("validation_loss", patience=keys.patience)]
+    watched = progress.watched()
+    if watched:
+        callbacks += [RichProgressBar(leave=False, console_kwargs={"stderr": True})]
+    kind, _, index = device.partition(":")
+    return Trainer(
+        accelerator="gpu" if kind == "cuda" else kind,
+        devices=[int(index)] if index else keys.trainer.devices,
+        # one process a device, of this function alone: the stages before are not run again
+        strategy="auto" if index or keys.trainer.devices == 1 else "ddp_spawn",
+        precision=precision(keys.trainer.precision, device),
+        max_epochs=keys.epochs,
+        gradient_clip_val=keys.gradient_clip,
+        reload_dataloaders_every_n_epochs=1,
+        use_distributed_sampler=False,
+        num_sanity_val_steps=0,
+        callbacks=callbacks,
+        plugins=[AtomicFiles()],
+        logger=False,
+        enable_progress_bar=watched,
+        enable_model_summary=False,
+        default_root_dir=folder,
+    )
+
+
+def history_of(checkpoint: State) -> list[Epoch]:
+    return [Epoch(**epoch) for epoch in checkpoint["history"]]
 
 
 def precision(wanted: str, device: str) -> Any:
@@ -282,8 +308,8 @@ def precision(wanted: str, device: str) -> Any:
     return wanted
 
 
-def _load(path: Path) -> dict[str, Any]:
-    state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+def _load(path: Path) -> State:
+    state: State = torch.load(path, map_location="cpu", weights_only=True)
     return state
 
 

@@ -19,11 +19,11 @@ def shuffle(places: Tensor, lengths: Tensor, distance: float) -> Tensor:
 
 def drop(places: Tensor, lengths: Tensor, share: float) -> tuple[Tensor, Tensor]:
     """Leave out each word with probability `share`. Returns what is left, and its lengths."""
-    kept = torch.rand(places.shape, device=places.device) >= share
-    kept &= torch.arange(places.shape[1], device=places.device) < lengths[:, None]
-    kept[:, 0] = True
-    order = (~kept).to(torch.uint8).argsort(dim=1, stable=True)
-    return places.gather(1, order), kept.sum(1)
+    stays = torch.rand(places.shape, device=places.device) >= share
+    stays &= torch.arange(places.shape[1], device=places.device) < lengths[:, None]
+    stays[:, 0] = True
+    order = (~stays).to(torch.uint8).argsort(dim=1, stable=True)
+    return places.gather(1, order), stays.sum(1)
 
 
 def replace(ids: Tensor, words: int, blank: float, substitute: float) -> Tensor:

@@ -26,61 +26,172 @@ Everything is in logarithms: ln δ is exact where δ itself is no float any more
 """
 
 import math
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from scipy import optimize, special
 
 from trlap.errors import TrlapError
+from trlap.privacy.base import Noise
+from trlap.privacy.loss_distribution import LossDistribution
+from trlap.privacy.numerics import Floats, smallest
 
-Floats = NDArray[np.float64]
-
+# Gauss–Legendre nodes and weights on (0, 1)
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(96)
-NODES, WEIGHTS = (1 + NODES) / 2, WEIGHTS / 2  # on (0, 1)
-DROP = 50.0  # what is e^-50 of the largest value is left out of an integral
+NODES, WEIGHTS = (1 + NODES) / 2, WEIGHTS / 2
+# what is e^-50 of the largest value is left out of an integral
+DROP = 50.0
+# where the exact curve of one draw is read for a composition
+POINTS = 120
+# the part of δ that may be lost beyond the last of them
+LOST = 1e-4
+
+
+@dataclass(frozen=True, kw_only=True)
+class BallLaplaceNoise(Noise):
+    """Density ∝ e^{−`rate`·‖z‖₂}. Two vectors are at most `reach` apart in the noise's own norm.
+
+    That is 2C where the norm is that of the clipped vectors, and 2C times the largest stretch where
+    they are projected or whitened first. A difference is passed as it is then, in the noise's own
+    coordinates; only its length matters.
+    """
+
+    rate: float
+    reach: float
+
+    @classmethod
+    def calibrate(
+        cls,
+        epsilon: float,
+        log_delta: float,
+        dimension: int,
+        clip: float,
+        *,
+        stretch: float = 1.0,
+    ) -> Self:
+        """The largest rate with δ(ε) ≤ δ at the reach 2C·`stretch`; ε/reach, the pure one, at δ = 0.
+
+        The worst distance is the largest, and δ grows with rate × distance (proven above), so
+        bisection finds it. In one dimension it is (ε − 2 ln(1 − δ))/reach.
+        """
+        reach = 2 * clip * stretch
+        pure = cls(rate=epsilon / reach, reach=reach, dimension=dimension)
+
+        def valid(scale: float) -> bool:
+            return replace(pure, rate=1 / scale).log_delta(epsilon) <= log_delta
+
+        if log_delta == -math.inf:
+            return pure
+        if log_delta >= 0:
+            return replace(pure, rate=math.inf)
+        too_small = 1 / pure.rate
+        while valid(too_small):
+            too_small /= 2
+        return replace(pure, rate=1 / smallest(valid, too_small, 1 / pure.rate))
+
+    @property
+    def variance(self) -> float:
+        """(d + 1)/rate²: the length is Gamma(d, 1/rate), and its square is shared by d coordinates."""
+        return (self.dimension + 1) / self.rate**2
+
+    @property
+    def pure_epsilon(self) -> float:
+        """n·rate·reach, the ε at δ = 0 in the worst case."""
+        return self.draws * self.rate * self.reach
+
+    def log_delta(self, epsilon: float, difference: ArrayLike | None = None) -> float:
+        """ln δ(ε): exact for one draw, by `ball_log_delta`; an upper bound for more.
+
+        Of more draws, by the curve of one (`LossDistribution.of_curve`). It is read as far as what
+        is lost beyond, 1e-4 of δ at most, allows. How far that is depends on δ itself: at first δ of
+        one draw stands for it, which is no larger, then the bound that this gives.
+        """
+        product = self._product(difference)
+        single = ball_log_delta(epsilon, product, self.dimension)
+        if self.draws == 1 or product in (0.0, math.inf):
+            return single
+        if epsilon >= self.draws * product:
+            return -math.inf
+        first = self._losses(product, single).log_delta(epsilon)
+        return min(first, self._losses(product, first).log_delta(epsilon))
+
+    def epsilon_at(self, log_delta: float, difference: ArrayLike | None = None) -> float:
+        """The smallest ε with δ(ε) ≤ δ; of more than one draw, by the upper bound. See `log_delta`."""
+        product = self._product(difference)
+        if self.draws == 1 or product in (0.0, math.inf):
+            return ball_epsilon(log_delta, product, self.dimension)
+        # δ(0) of n draws is at most n times that of one
+        if ball_log_delta(0.0, product, self.dimension) + math.log(self.draws) <= log_delta:
+            return 0.0
+        losses = self._losses(product, log_delta)
+        return min(losses.epsilon_at(log_delta), self.draws * product)
+
+    def _product(self, difference: ArrayLike | None) -> float:
+        """rate × distance, all that matters besides the dimension; of the largest distance if none."""
+        distance = self.reach if difference is None else float(np.linalg.norm(difference))
+        return self.rate * distance
+
+    def _losses(self, product: float, log_delta: float) -> LossDistribution:
+        """The losses of all draws, of which no more than 1e-4 of δ is counted as infinite for good."""
+        log_lost = log_delta + math.log(LOST / self.draws)
+        largest = ball_epsilon(log_lost, product, self.dimension)
+
+        def curve(epsilon: float) -> float:
+            return ball_log_delta(epsilon, product, self.dimension)
+
+        return LossDistribution.of_curve(curve, largest, POINTS).compose(self.draws)
+
+
+def ball_log_delta(epsilon: float, product: float, dimension: int) -> float:
+    """ln δ(ε') in d dimensions for two inputs with ε × distance = `product` = a, for ε' ≥ 0.
+
+    −inf from ε' = a on. The relative error of δ is below 1e-9 (d ≤ 10,000, any distance), also where
+    δ underflows.
+    """
+    _check(epsilon, product, dimension)
+    if epsilon >= product:
+        return -math.inf
+    if product == math.inf:
+        return 0.0
+    # two exponentials: L = a until z passes 0, then falls to −a at −s
+    if dimension == 1:
+        return math.log(-math.expm1((epsilon - product) / 2))
+    return min(0.0, _log_integral(epsilon, product, dimension))
+
+
+def ball_epsilon(log_delta: float, product: float, dimension: int) -> float:
+    """The smallest ε' ≥ 0 with δ(ε') ≤ δ, the inverse of `ball_log_delta`. δ = 0 costs a."""
+    _check(0.0, product, dimension)
+
+    def excess(fraction: float) -> float:
+        return ball_log_delta(fraction * product, product, dimension) - log_delta
+
+    largest = 1 - 2**-50
+    if product in (0.0, math.inf) or log_delta == -math.inf or excess(largest) > 0:
+        return product
+    if excess(0.0) <= 0:
+        return 0.0
+    return product * float(optimize.brentq(excess, 0.0, largest, xtol=1e-15, rtol=1e-12))
 
 
 def laplace_ball_log_delta(
     epsilon_prime: float, epsilon: float, distance: float, dimension: int
 ) -> float:
-    """ln δ(ε') of noise ∝ e^{−ε‖z‖} in d dimensions for two inputs at that distance, for ε' ≥ 0.
-
-    −inf from ε' = ε·distance on. The relative error of δ is below 1e-9 (d ≤ 10,000, any distance),
-    also where δ underflows.
-    """
-    a = epsilon * distance
-    _check(epsilon_prime, a, dimension)
-    if epsilon_prime >= a:
-        return -math.inf
-    if a == math.inf:
-        return 0.0
-    if dimension == 1:  # two exponentials: L = a until z passes 0, then falls to −a at −s
-        return math.log(-math.expm1((epsilon_prime - a) / 2))
-    return min(0.0, _log_integral(epsilon_prime, a, dimension))
+    return ball_log_delta(epsilon_prime, epsilon * distance, dimension)
 
 
 def laplace_ball_epsilon(
     log_delta: float, epsilon: float, distance: float, dimension: int
 ) -> float:
-    """The smallest ε' ≥ 0 with δ(ε') ≤ δ, the inverse of the above. δ = 0 costs ε·distance."""
-    a = epsilon * distance
-    _check(0.0, a, dimension)
-
-    def excess(fraction: float) -> float:
-        return laplace_ball_log_delta(fraction * a, 1.0, a, dimension) - log_delta
-
-    largest = 1 - 2**-50
-    if a in (0.0, math.inf) or log_delta == -math.inf or excess(largest) > 0:
-        return a
-    if excess(0.0) <= 0:
-        return 0.0
-    return a * float(optimize.brentq(excess, 0.0, largest, xtol=1e-15, rtol=1e-12))
+    return ball_epsilon(log_delta, epsilon * distance, dimension)
 
 
-def _check(epsilon_prime: float, a: float, dimension: int) -> None:
-    if dimension < 1 or not epsilon_prime >= 0 or not a >= 0:
+def _check(epsilon: float, product: float, dimension: int) -> None:
+    if dimension < 1 or not epsilon >= 0 or not product >= 0:
         raise TrlapError(
-            f"ε' = {epsilon_prime}, ε × distance = {a}, dimension {dimension}: "
+            f"ε' = {epsilon}, ε × distance = {product}, dimension {dimension}: "
             "the first two must be 0 or more, the third 1 or more"
         )
 

@@ -13,18 +13,23 @@ from typing import Any
 
 import torch
 
-from trlap.config.schema import Embedding, check_range
-from trlap.data import tokens
+from trlap.config import schema
+from trlap.config.ranges import check_range, limits_of
+from trlap.data.tokenizer import tokenize_batch
+from trlap.data.vocabulary import Vocabulary, public_vocabulary, vocabulary_from_file
 from trlap.device import pick_device
 from trlap.embeddings import assets
-from trlap.embeddings import vectors as embedding
 from trlap.embeddings.space import Space
+from trlap.embeddings.vectors import Embedding, build_embedding, fingerprint, frequent_words
 from trlap.errors import TrlapError
-from trlap.mechanisms import base as mechanism
-from trlap.privatize.blocks import block_generator, privatize_texts, seeded
-from trlap.runs.cache import cached, file_sha256
+from trlap.files import file_sha256
+from trlap.mechanisms import registry
+from trlap.privatize.blocks import privatize_texts
+from trlap.randomness import block_generator, seeded
+from trlap.runs.cache import cached
 
-BATCH = 2048  # texts at once
+# texts at once
+BATCH = 2048
 
 
 class Privatizer:
@@ -51,7 +56,7 @@ class Privatizer:
         clip: float = 1.0,
         projection: str = "clipped",
         calibration: str = "exact",
-        vectors: str | Embedding = "glove840b",
+        vectors: str | schema.Embedding = "glove840b",
         vocabulary: str = "public",
         vocabulary_size: int = 10_000,
         oov: str = "unk",
@@ -65,30 +70,36 @@ class Privatizer:
                 "seed: whoever has the seed has the text; add reproducible=true if the output is "
                 "not to be published"
             )
-        check_range("epsilon", epsilon, {"within": "(0, inf]"})
-        check_range("clip", clip, {"within": "(0, inf)"})
-        check_range("projection", projection, {"choices": ("clipped", "original")})
-        check_range("calibration", calibration, {"choices": ("published", "exact")})
-        check_range("oov", oov, {"choices": ("unk", "keep")})
+        _check("epsilon", epsilon)
+        _check("clip", clip)
+        _check("projection", projection)
+        _check("calibration", calibration)
+        _check("oov", oov)
         if delta != "paper":
             check_range("delta", delta, {"within": "(0, 1)"})
-        self.vocabulary, table = _public(_embedding(vectors), vocabulary, vocabulary_size)
+        self.vocabulary, embedding = _public(_embedding(vectors), vocabulary, vocabulary_size)
         space = Space(
             self.vocabulary.words,
-            table.vectors,
+            embedding.vectors,
             self.vocabulary.prior,
             clip=clip,
             projection=projection,
             device=pick_device(device),
             cache=assets.cache_root(),
         )
-        name = "none" if epsilon == float("inf") else mechanism
-        common = {"delta": delta, "clip": clip, "calibration": calibration}
-        self.mechanism = _make(name, space, epsilon, **common, **keys)
+        name, own_keys, epsilon = registry.canonical(mechanism, keys, epsilon)
+        self.mechanism = registry.make(
+            name, space, epsilon, delta=delta, clip=clip, calibration=calibration, **own_keys
+        )
         self.oov = oov
-        self.lengths: Counter[int] = Counter()  # words of a text: how many texts
-        self.unknown = self.leaked = 0  # tokens
-        self._seed, self._blocks = seed, 0
+        # how many texts there were with so many words
+        self.lengths: Counter[int] = Counter()
+        # tokens outside the vocabulary, and those of them that passed through
+        self.unknown = 0
+        self.leaked = 0
+        self._seed = seed
+        # over all calls, so that no two blocks share their randomness
+        self._blocks = 0
 
     @property
     def tokens(self) -> int:
@@ -100,58 +111,62 @@ class Privatizer:
 
         Privatising a text twice spends its budget twice.
         """
-        private: list[str] = []
+        private_texts: list[str] = []
         texts = iter(texts)
         while batch := list(islice(texts, BATCH)):
-            tokenised = [" ".join(words) for words in tokens.tokenize_batch(batch)]
-            done = privatize_texts(
+            tokenised = [" ".join(words) for words in tokenize_batch(batch)]
+            private = privatize_texts(
                 self.mechanism, self.vocabulary, tokenised, self._generator, self.oov
             )
             self.lengths.update(text.count(" ") + 1 if text else 0 for text in tokenised)
-            self.unknown += done.unknown
-            self.leaked += done.leaked
-            private += done.texts
-        return private
+            self.unknown += private.unknown
+            self.leaked += private.leaked
+            private_texts += private.texts
+        return private_texts
 
     def _generator(self, block: int) -> torch.Generator:
         device = self.mechanism.space.device
         if self._seed is None:
             return seeded(secrets.token_bytes(64), device)
-        self._blocks += 1  # over all calls, so that no two blocks share their randomness
+        self._blocks += 1
         return block_generator(self._seed, "privatizer", self._blocks, device)
 
 
-_make = mechanism.make  # the parameter `mechanism` above is what a user types
+def _check(name: str, value: float | str) -> None:
+    """Test a value against the range that the schema declares for the key of that name."""
+    check_range(name, value, limits_of(schema.Privatize, name))
 
 
-def _embedding(vectors: str | Embedding) -> Embedding:
-    if isinstance(vectors, str):
-        if vectors in assets.ASSETS:
-            return Embedding(name=vectors, source="asset", id=vectors)
-        if vectors == "random":
-            return Embedding(name="random", source="random")
-        return Embedding(name=Path(vectors).stem, source="asset", path=vectors)
-    return vectors
+def _embedding(vectors: str | schema.Embedding) -> schema.Embedding:
+    """The config that a short name, or the path of a file, stands for."""
+    if not isinstance(vectors, str):
+        return vectors
+    if vectors in assets.ASSETS:
+        return schema.Embedding(name=vectors, source="asset", id=vectors)
+    if vectors == "random":
+        return schema.Embedding(name="random", source="random")
+    return schema.Embedding(name=Path(vectors).stem, source="asset", path=vectors)
 
 
-def _public(cfg: Embedding, source: str, size: int) -> tuple[tokens.Vocabulary, embedding.Table]:
-    """A public vocabulary and its vectors, made once and kept in the cache."""
+def _public(cfg: schema.Embedding, source: str, size: int) -> tuple[Vocabulary, Embedding]:
+    """A public vocabulary and its embedding, made once and kept in the cache.
 
-    def build(to: Path) -> None:
+    `source` is "public" or a file with one word a line, which counts by its content.
+    """
+
+    def build(folder: Path) -> None:
         if source == "public":
-            words = tokens.public_vocabulary(embedding.frequent_words(), size)
+            vocabulary = public_vocabulary(frequent_words(), size)
         else:
-            words = tokens.vocabulary_from_file(source, size)
-        words.save(to)
-        embedding.build_table(cfg, words.words).save(to)
+            vocabulary = vocabulary_from_file(source, size)
+        vocabulary.save(folder)
+        build_embedding(cfg, vocabulary.words).save(folder)
 
-    file = (
-        None
-        if source == "public"
-        else file_sha256(Path(source))
-        if Path(source).is_file()
-        else source
-    )
-    key = {"vocabulary": file, "size": size, "embedding": embedding.fingerprint(cfg)}
-    at = cached(assets.cache_root(), "public", key, build)
-    return tokens.Vocabulary.read(at), embedding.Table.read(at)
+    content: str | None = source
+    if source == "public":
+        content = None
+    elif Path(source).is_file():
+        content = file_sha256(Path(source))
+    key = {"vocabulary": content, "size": size, "embedding": fingerprint(cfg)}
+    folder = cached(assets.cache_root(), "public", key, build)
+    return Vocabulary.read(folder), Embedding.read(folder)

@@ -6,26 +6,31 @@ back in their order. Every process draws its seeds from its own operating system
 
 import logging
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from numpy.typing import NDArray
 
 from trlap.errors import TrlapError
 from trlap.privatize.privatizer import BATCH, Privatizer
 from trlap.privatize.streams import transform
 from trlap.progress import Show
 
+# keywords of Privatizer
+Keys = Mapping[str, Any]
+
 
 class Worker:
     """What each process of the pool holds."""
 
-    def __init__(self, threads: int, keys: dict[str, Any]) -> None:
+    def __init__(self, threads: int, keys: Keys) -> None:
         import torch
 
         torch.set_num_threads(threads)
         self.privatizer = Privatizer(**keys)
 
-    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+    def __call__(self, batch: dict[str, NDArray[Any]]) -> dict[str, object]:
         """Private texts; what was counted stands in the first row."""
         privatizer, size = self.privatizer, len(batch["row"])
         unknown, leaked = privatizer.unknown, privatizer.leaked
@@ -37,7 +42,7 @@ class Worker:
 
 def privatize(
     privatizer: Privatizer,
-    keys: dict[str, Any],
+    keys: Keys,
     source: str,
     target: Path,
     kind: str,
@@ -75,7 +80,8 @@ def privatize(
                 privatizer.leaked += leaked
                 batch.append(text)
             if not sample:
-                sample.extend(next((p for p in zip(originals, batch, strict=True) if p[1]), ()))
+                pairs = zip(originals, batch, strict=True)
+                sample.extend(next((pair for pair in pairs if pair[1]), ()))
             show(share, privatizer.tokens)
             return batch
 
@@ -85,14 +91,14 @@ def privatize(
     return sample
 
 
-def _write_texts(source: str, kind: str, column: str, to: Path) -> int:
+def _write_texts(source: str, kind: str, column: str, target: Path) -> int:
     """The texts and their numbers, in groups that are read apart."""
     import pyarrow as pa
     from pyarrow import parquet
 
     rows = 0
     schema = pa.schema({"row": pa.int64(), "text": pa.string()})
-    with parquet.ParquetWriter(to, schema) as writer:
+    with parquet.ParquetWriter(target, schema) as writer:
 
         def keep(texts: list[str], share: float | None) -> list[str]:
             nonlocal rows
@@ -101,13 +107,12 @@ def _write_texts(source: str, kind: str, column: str, to: Path) -> int:
             rows += len(texts)
             return texts
 
-        transform(source, to.with_name(f"copy{kind}"), kind, column, keep)
+        transform(source, target.with_name(f"copy{kind}"), kind, column, keep)
     return rows
 
 
-def _private(
-    texts: Path, keys: dict[str, Any], threads: int
-) -> Iterator[tuple[int, str, int, int]]:
+def _private(texts: Path, keys: Keys, threads: int) -> Iterator[tuple[int, str, int, int]]:
+    """Row by row: its number, the private text, unknown and leaked tokens."""
     import ray
     from ray.data import ActorPoolStrategy, DataContext
 
@@ -116,7 +121,8 @@ def _private(
     context.execution_options.preserve_order = True
     context.enable_progress_bars = False
     cores = int(ray.cluster_resources()["CPU"])
-    pool = ActorPoolStrategy(min_size=1, max_size=max(1, (cores - 1) // threads))  # one core reads
+    # one core reads
+    pool = ActorPoolStrategy(min_size=1, max_size=max(1, (cores - 1) // threads))
     private = ray.data.read_parquet(str(texts)).map_batches(
         Worker,
         fn_constructor_args=(threads, keys),

@@ -3,18 +3,29 @@
 import csv
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from trlap.errors import TrlapError
 
 FORMATS = (".txt", ".csv", ".tsv", ".jsonl", ".parquet")
-BATCH = 2048  # rows
-Change = Callable[[list[str], float | None], list[str]]  # texts, share of the input read
+# rows
+BATCH = 2048
+# takes texts and the share of the input that was read; gives as many texts back
+Change = Callable[[list[str], float | None], list[str]]
 csv.field_size_limit(2**31 - 1)
+
+
+class Tabs(csv.excel):
+    """Tab-separated text as corpora have it: no quoting, so a quotation mark is a character."""
+
+    delimiter = "\t"
+    quoting = csv.QUOTE_NONE
+    quotechar = None
 
 
 def transform(source: str, target: Path | None, kind: str, column: str, change: Change) -> None:
@@ -29,7 +40,12 @@ def transform(source: str, target: Path | None, kind: str, column: str, change: 
         writer: IO[str] = sys.stdout
         if target is not None:
             writer = stack.enter_context(target.open("w", encoding="utf-8", newline=""))
-        formats = {".txt": _lines, ".jsonl": _json_lines, ".csv": _table, ".tsv": _tabs}
+        formats: dict[str, Callable[[Lines, IO[str], str, Change], None]] = {
+            ".txt": _lines,
+            ".jsonl": _json_lines,
+            ".csv": partial(_table, dialect=csv.excel),
+            ".tsv": partial(_table, dialect=Tabs),
+        }
         formats[kind](reader, writer, column, change)
         writer.flush()
 
@@ -67,7 +83,7 @@ def _lines(reader: Lines, writer: IO[str], column: str, change: Change) -> None:
 
 
 def _json_lines(reader: Lines, writer: IO[str], column: str, change: Change) -> None:
-    def parse(line: str) -> dict[str, Any]:
+    def parse(line: str) -> dict[str, object]:
         try:
             row = json.loads(line)
         except json.JSONDecodeError as error:
@@ -82,27 +98,23 @@ def _json_lines(reader: Lines, writer: IO[str], column: str, change: Change) -> 
 
     rows = (parse(line) for line in reader if line.strip())
     while batch := list(islice(rows, BATCH)):
-        texts = change([row[column] or "" for row in batch], reader.share)
+        texts = change([str(row[column] or "") for row in batch], reader.share)
         for row, text in zip(batch, texts, strict=True):
             writer.write(json.dumps({**row, column: text}, ensure_ascii=False) + "\n")
 
 
-def _tabs(reader: Lines, writer: IO[str], column: str, change: Change) -> None:
-    """Tab-separated text as corpora have it: no quoting, so a quotation mark is a character."""
-    plain = {"delimiter": "\t", "quoting": csv.QUOTE_NONE, "quotechar": None}
-    _table(reader, writer, column, change, **plain)
-
-
-def _table(reader: Lines, writer: IO[str], column: str, change: Change, **dialect: Any) -> None:
-    rows = csv.reader(reader, **dialect)
+def _table(
+    reader: Lines, writer: IO[str], column: str, change: Change, dialect: type[csv.Dialect]
+) -> None:
+    rows = csv.reader(reader, dialect)
     header = next(rows, None)
     if header is None:
         raise TrlapError(f"{reader.name}: the file is empty")
     if column not in header:
         raise TrlapError(f"{reader.name}: {_missing(column, header)}")
     place = header.index(column)
-    out = csv.writer(writer, lineterminator="\n", **dialect)
-    out.writerow(header)
+    output = csv.writer(writer, dialect, lineterminator="\n")
+    output.writerow(header)
 
     def whole(row: list[str]) -> list[str]:
         if len(row) != len(header):
@@ -112,7 +124,7 @@ def _table(reader: Lines, writer: IO[str], column: str, change: Change, **dialec
     filled = (whole(row) for row in rows if row)
     while batch := list(islice(filled, BATCH)):
         texts = change([row[place] for row in batch], reader.share)
-        out.writerows(
+        output.writerows(
             [*row[:place], text, *row[place + 1 :]] for row, text in zip(batch, texts, strict=True)
         )
 
@@ -139,5 +151,5 @@ def _parquet(source: str, target: Path, column: str, change: Change) -> None:
             writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
 
 
-def _missing(column: str, columns: Any) -> str:
+def _missing(column: str, columns: Iterable[str]) -> str:
     return f"no column {column!r}; it has {', '.join(columns)}; set column="

@@ -7,152 +7,210 @@ about the mechanism itself are decided by its formulas.
 """
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from trlap.privacy import noise as privacy
-from trlap.report.tables import PROTOCOLS, comparable
+from trlap.report.published import DIMENSION, HIGH, LOW, PROTOCOLS
+from trlap.report.tables import comparable
+from trlap.runs.result import Inputs, RunResult
 
 if TYPE_CHECKING:
     import pandas as pd
 
 CONFIRMED, REFUTED, UNDECIDED, NOT_RUN = "confirmed", "refuted", "undecided", "not yet run"
-DIMENSION = 300  # of the paper's vectors
-BUDGETS = (0.05, 0.1, 0.2, 0.5, 1.0, 5.0, 10.0, 20.0)
+BUDGETS = LOW + HIGH
 
 
-@dataclass
+@dataclass(frozen=True)
 class Verdict:
+    """`protocol` is "both" where the claim is about the mechanism itself."""
+
     claim: str
     test: str
-    protocol: str  # or "both", of the mechanism itself
+    protocol: str
     verdict: str
     numbers: list[str]
 
 
+@dataclass(frozen=True)
+class Measured:
+    """A value with its interval. Where none is known it is endless, so that nothing can be refuted."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """One metric of runs that can be compared: by group, mechanism and ε, and by group without noise."""
+
+    cells: dict[tuple[str, str, float], Measured] = field(default_factory=dict)
+    plain: dict[str, Measured] = field(default_factory=dict)
+
+    def of(self, mechanism: str) -> Iterator[tuple[str, float, Measured]]:
+        """Group, ε and value of a mechanism, in that order."""
+        for (group, name, epsilon), measured in sorted(self.cells.items(), key=lambda c: c[0]):
+            if name == mechanism:
+                yield group, epsilon, measured
+
+
+# a verdict and the line that shows it, for each comparison that the results allow
+Compared = Iterator[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim about results: what it says, the metric that decides, the test in words and in code."""
+
+    claim: str
+    metric: str
+    test: str
+    compare: Callable[[Measurements], Compared]
+
+
+# ------------------------------------------------------------------------------------- what is compared
+
+
+def _within(
+    mechanism: str, margin: float, largest_epsilon: float = math.inf
+) -> Callable[..., Compared]:
+    """The mechanism loses at most `margin` against the same run without noise."""
+
+    def compare(measurements: Measurements) -> Compared:
+        for group, epsilon, ours in measurements.of(mechanism):
+            plain = measurements.plain.get(group)
+            if plain is None or epsilon > largest_epsilon:
+                continue
+            line = f"ε = {epsilon:g}: {_show(ours.value)} against {_show(plain.value)} ({group})"
+            if plain.value - ours.value <= margin:
+                yield CONFIRMED, line
+            else:
+                yield REFUTED if plain.low - ours.high > margin else UNDECIDED, line
+
+    return compare
+
+
+def _collapses(*mechanisms: str) -> Callable[..., Compared]:
+    """At the smallest ε below 1, less than half is left."""
+
+    def compare(measurements: Measurements) -> Compared:
+        cells = measurements.cells
+        for group, mechanism in sorted({(g, m) for g, m, _ in cells if m in mechanisms}):
+            small = [e for g, m, e in cells if (g, m) == (group, mechanism) and e < 1]
+            plain = measurements.plain.get(group)
+            if plain is None or not small:
+                continue
+            ours = cells[group, mechanism, min(small)]
+            both = f"{_show(ours.value)} against {_show(plain.value)}"
+            line = f"{mechanism}, ε = {min(small):g}: {both} ({group})"
+            if ours.high < plain.low / 2:
+                yield CONFIRMED, line
+            else:
+                yield REFUTED if ours.low > plain.high / 2 else UNDECIDED, line
+
+    return compare
+
+
+def _above(mechanism: str, other: str) -> Callable[..., Compared]:
+    """The mechanism keeps more than the other at every ε."""
+
+    def compare(measurements: Measurements) -> Compared:
+        for group, epsilon, ours in measurements.of(mechanism):
+            theirs = measurements.cells.get((group, other, epsilon))
+            if theirs is None:
+                continue
+            line = f"ε = {epsilon:g}: {_show(ours.value)} against {_show(theirs.value)} ({group})"
+            if ours.low > theirs.high:
+                yield CONFIRMED, line
+            else:
+                yield REFUTED if ours.high < theirs.low else UNDECIDED, line
+
+    return compare
+
+
+CLAIMS = (
+    Claim(
+        "TrLap stays within one point of the non-private model at every ε",
+        "rouge1",
+        "Rouge1 of the rewritten text, trlap against none, every ε that was run",
+        _within("trlap", 1.0),
+    ),
+    Claim(
+        "Gaussian and Laplacian noise destroy the text for ε < 1",
+        "rouge1",
+        "Rouge1 of the rewritten text at the smallest ε below 1 is under half of the non-private one",
+        _collapses("gaussian", "laplace"),
+    ),
+    Claim(
+        "Gaussian noise keeps more than Laplacian noise",
+        "rouge1",
+        "Rouge1 of the rewritten text, gaussian against laplace, every ε that was run for both",
+        _above("gaussian", "laplace"),
+    ),
+    Claim(
+        "Downstream accuracy with TrLap is stable down to ε = 0.01",
+        "accuracy",
+        "accuracy, trlap against none, every ε up to 1 that was run: within two points",
+        _within("trlap", 0.02, largest_epsilon=1),
+    ),
+)
+
+
+# ------------------------------------------------------------------------------------------ the verdicts
+
+
 def check_claims(results: "pd.DataFrame") -> list[Verdict]:
-    found = [*_guarantee(), *_variance()]
+    verdicts = [*_guarantee(), _variance()]
     usable = comparable(results)
-    for claim, metric, test, judge in (
-        (
-            "TrLap stays within one point of the non-private model at every ε",
-            "rouge1",
-            "Rouge1 of the rewritten text, trlap against none, every ε that was run",
-            _within(1.0, ("trlap",), lambda epsilon: True),
-        ),
-        (
-            "Gaussian and Laplacian noise destroy the text for ε < 1",
-            "rouge1",
-            "Rouge1 of the rewritten text at the smallest ε below 1 is under half of the non-private one",
-            _collapse,
-        ),
-        (
-            "Gaussian noise keeps more than Laplacian noise",
-            "rouge1",
-            "Rouge1 of the rewritten text, gaussian against laplace, every ε that was run for both",
-            _gaussian_first,
-        ),
-        (
-            "Downstream accuracy with TrLap is stable down to ε = 0.01",
-            "accuracy",
-            "accuracy, trlap against none, every ε up to 1 that was run: within two points",
-            _within(0.02, ("trlap",), lambda epsilon: epsilon <= 1),
-        ),
-    ):
+    for claim in CLAIMS:
         for protocol in PROTOCOLS:
-            own = usable if usable.empty else usable[usable.protocol == protocol]
-            found.append(Verdict(claim, test, protocol, *judge(_cells(own, metric), metric)))
-    return found
+            rows = usable if usable.empty else usable[usable.protocol == protocol]
+            compared = list(claim.compare(measurements(rows, claim.metric)))
+            verdict = _all([single for single, _ in compared])
+            lines = [line for _, line in compared]
+            verdicts.append(Verdict(claim.claim, claim.test, protocol, verdict, lines))
+    return verdicts
 
 
-Cells = dict[
-    tuple[str, str, float], tuple[float, float, float]
-]  # group, mechanism, ε: low, mean, high
-Judge = Callable[[Cells, str], tuple[str, list[str]]]
-
-
-def _cells(rows: "pd.DataFrame", metric: str) -> Cells:
+def measurements(rows: "pd.DataFrame", metric: str) -> Measurements:
     """Value and interval of each cell; with several seeds, of the first.
 
     Accuracies count where training and test texts are both private, or both original as the release has
     them, and the noise is not undone.
     """
-    cells: Cells = {}
+    found = Measurements()
     if rows.empty:
-        return cells
+        return found
     for row in rows.sort_values("seed").to_dict("records"):
-        value = row[metric]
-        if value is None or value != value:
+        result: RunResult = row["result"]
+        value = result.metrics.value(metric)
+        if value is None:
             continue
-        # without an interval nothing can be refuted
-        low, high = row["result"]["intervals"]["metrics"].get(metric, (-math.inf, math.inf))
-        group = f"{row['dataset']}, {row['embedding']}, {row['size']}"
+        group = f"{result.dataset}, {result.embedding}, {row['size']}"
         if metric == "accuracy":
-            found, config = (
-                row["result"]["details"]["classify"],
-                row["result"]["provenance"]["config"],
-            )
-            side = "private" if row["protocol"] == "paper" else "original"
-            if found["inputs"] != {"train_on": side, "test_on": side, "debias": "none"}:
+            side = "private" if result.protocol == "paper" else "original"
+            classified = result.details.classify
+            if classified is None or classified.inputs != Inputs(side, side, "none"):
                 continue
-            learned = config["classifier"]
-            group += (
-                f", {learned['name']}, lr {learned['lr']:g}, patience {learned.get('patience')}"
-            )
-            group += f", seeds: {len(found['runs'])}"
-        cells.setdefault((group, row["mechanism"], row["epsilon"]), (low, value, high))
-    return cells
-
-
-def _within(margin: float, mechanisms: Sequence[str], wanted: Callable[[float], bool]) -> Judge:
-    def judge(cells: Cells, metric: str) -> tuple[str, list[str]]:
-        verdicts, numbers = [], []
-        for (group, mechanism, epsilon), (_, value, high) in sorted(cells.items()):
-            plain = cells.get((group, "none", math.inf))
-            if mechanism not in mechanisms or plain is None or not wanted(epsilon):
-                continue
-            numbers.append(f"ε = {epsilon:g}: {_show(value)} against {_show(plain[1])} ({group})")
-            if plain[1] - value <= margin:
-                verdicts.append(CONFIRMED)
-            else:
-                verdicts.append(REFUTED if plain[0] - high > margin else UNDECIDED)
-        return _all(verdicts), numbers
-
-    return judge
-
-
-def _collapse(cells: Cells, metric: str) -> tuple[str, list[str]]:
-    verdicts, numbers = [], []
-    groups = sorted({(group, mechanism) for group, mechanism, _ in cells})
-    for group, mechanism in groups:
-        small = [e for g, m, e in cells if (g, m) == (group, mechanism) and e < 1]
-        plain = cells.get((group, "none", math.inf))
-        if mechanism not in ("gaussian", "laplace") or plain is None or not small:
-            continue
-        low, value, high = cells[group, mechanism, min(small)]
-        numbers.append(
-            f"{mechanism}, ε = {min(small):g}: {_show(value)} against {_show(plain[1])} ({group})"
-        )
-        if high < plain[0] / 2:
-            verdicts.append(CONFIRMED)
+            group += f", {_learning(result)}, seeds: {len(classified.runs)}"
+        low, high = result.metrics.interval(metric) or (-math.inf, math.inf)
+        measured = Measured(value, low, high)
+        if result.noisy:
+            found.cells.setdefault((group, result.mechanism, result.epsilon), measured)
         else:
-            verdicts.append(REFUTED if low > plain[2] / 2 else UNDECIDED)
-    return _all(verdicts), numbers
+            found.plain.setdefault(group, measured)
+    return found
 
 
-def _gaussian_first(cells: Cells, metric: str) -> tuple[str, list[str]]:
-    verdicts, numbers = [], []
-    for (group, mechanism, epsilon), (low, value, high) in sorted(cells.items()):
-        other = cells.get((group, "laplace", epsilon))
-        if mechanism != "gaussian" or other is None:
-            continue
-        numbers.append(f"ε = {epsilon:g}: {_show(value)} against {_show(other[1])} ({group})")
-        if low > other[2]:
-            verdicts.append(CONFIRMED)
-        else:
-            verdicts.append(REFUTED if high < other[0] else UNDECIDED)
-    return _all(verdicts), numbers
+def _learning(result: RunResult) -> str:
+    classifier = result.settings.classifier
+    if classifier is None:
+        return "–"
+    rate = "" if classifier.lr is None else f", lr {classifier.lr:g}"
+    return f"{classifier.name}{rate}, patience {classifier.patience}"
 
 
 def _all(verdicts: Sequence[str]) -> str:
@@ -162,6 +220,13 @@ def _all(verdicts: Sequence[str]) -> str:
     if REFUTED in verdicts:
         return REFUTED
     return CONFIRMED if set(verdicts) == {CONFIRMED} else UNDECIDED
+
+
+def _show(value: float) -> str:
+    return f"{value:.3f}" if value < 1 else f"{value:.1f}"
+
+
+# ------------------------------------------------------------------------------- the paper's two theorems
 
 
 def _guarantee() -> list[Verdict]:
@@ -196,10 +261,11 @@ def _guarantee() -> list[Verdict]:
     ]
 
 
-def _variance() -> list[Verdict]:
+def _variance() -> Verdict:
     """Theorem 2 at the paper's δ, and what is left of it where the truncation is valid."""
     numbers, lower = [], []
-    for epsilon in BUDGETS[:6]:  # beyond 8.66 the formula needs dummy dimensions
+    # beyond 8.66 the formula needs dummy dimensions
+    for epsilon in BUDGETS[:6]:
         log_delta = privacy.paper_log_delta(DIMENSION)
         gaussian, laplace, truncated = privacy.published_variances(
             epsilon, log_delta, DIMENSION, 1.0
@@ -214,33 +280,10 @@ def _variance() -> list[Verdict]:
     numbers.append(
         f"with the smallest truncation that keeps (1, 10⁻⁵)-DP, A = {A:.0f}C: {ratio:.4f} of Laplace's variance"
     )
-    return [
-        Verdict(
-            "TrLap has lower variance than Gaussian and Laplacian noise (Theorem 2)",
-            "the variances of a coordinate in closed form, for the A of Theorem 1, which does not give its guarantee",
-            "both",
-            CONFIRMED if all(lower) else REFUTED,
-            numbers,
-        )
-    ]
-
-
-def _show(value: float) -> str:
-    return f"{value:.3f}" if value < 1 else f"{value:.1f}"
-
-
-def as_rows(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
-    return [asdict(verdict) for verdict in verdicts]
-
-
-def markdown(verdicts: Sequence[Verdict]) -> str:
-    lines = [
-        "### The paper's claims",
-        "",
-        "| claim | protocol | verdict | by |",
-        "|---|---|---|---|",
-    ]
-    for v in verdicts:
-        numbers = "; ".join(v.numbers[:8]) + (" …" if len(v.numbers) > 8 else "")
-        lines.append(f"| {v.claim} | {v.protocol} | **{v.verdict}** | {v.test}: {numbers or '–'} |")
-    return "\n".join([*lines, ""])
+    return Verdict(
+        "TrLap has lower variance than Gaussian and Laplacian noise (Theorem 2)",
+        "the variances of a coordinate in closed form, for the A of Theorem 1, which does not give its guarantee",
+        "both",
+        CONFIRMED if all(lower) else REFUTED,
+        numbers,
+    )

@@ -1,21 +1,39 @@
-"""Finished cells as one table: what the report is made of, and what `trlap.load_results` returns."""
+"""Finished runs as one table: what the report is made of, and what `trlap.load_results` returns."""
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from trlap.runs.cache import digest, write_text
+from trlap.files import jsonable, write_text
+from trlap.metrics.registry import in_block, in_order
+from trlap.report import groups, looks
+from trlap.report.plain import without_nulls, without_paths
+from trlap.runs.records import Json
+from trlap.runs.result import (
+    Classified,
+    ClassifierRun,
+    Details,
+    Epoch,
+    Provenance,
+    RunResult,
+    Scores,
+    StageProvenance,
+    Trained,
+    from_json,
+    to_json,
+)
+from trlap.runs.result import read as read_result
 
 if TYPE_CHECKING:
     import pandas as pd
 
-METRICS = ("loss", "rouge1", "bleu", "n_w", "bertscore", "accuracy")
-PRIVATE = ("rouge1", "bleu", "n_w", "bertscore", "cosine")
-CALIBRATED = ("gaussian", "laplace", "trlap")  # mechanisms that `calibration` says anything of
 # what one cell may differ in from another of the same table
-VARIED = "protocol dataset embedding mechanism epsilon seed".split()
+VARIED = ("protocol", "dataset", "embedding", "mechanism", "epsilon", "seed")
+SPLITS = ("train", "validation", "test")
+# details of a metric that say what can be reached without reading a word
+FLOORS = ("_best_constant", "_length_alone")
 
 
 def load_results(*places: str | Path) -> "pd.DataFrame":
@@ -23,191 +41,207 @@ def load_results(*places: str | Path) -> "pd.DataFrame":
 
     Metrics of the rewritten text and of the classifier have their own names, those of the private text
     begin with `private_`. `epsilon_1e6` is the exact ε at δ = 10⁻⁶ for one word, `log10_delta` the exact
-    δ at the nominal ε. `data` stands for the text that was read, `setup` for that and the auto-encoder,
+    δ at the nominal ε. `data` stands for the text that was read, `setup` for that and the rewriter,
     `noise` for the mechanism's settings but ε: cells that differ there are not to be compared. `result` is
-    the whole of result.json.
+    the whole of result.json, a `trlap.runs.result.RunResult`.
     """
     import pandas as pd
 
-    rows = [row(result) for result in read(places or ("outputs",))]
-    return pd.DataFrame(rows, columns=None if rows else ["name", *VARIED])
+    results = list(read(places or ("outputs",)))
+    if not results:
+        return pd.DataFrame(columns=["name", *VARIED])
+    rewritten = _names("metrics", (result.metrics for result in results))
+    private = _names("private_metrics", (result.private_metrics for result in results))
+    return pd.DataFrame([_row(result, rewritten, private) for result in results])
 
 
-def read(places: Iterable[str | Path]) -> Iterator[dict[str, Any]]:
+def read(places: Iterable[str | Path]) -> Iterator[RunResult]:
     """Finished results, each cell once; where two places have it, the first counts."""
     seen = set()
     for place in map(Path, places):
         for result in _read(place):
-            if result["status"] == "ok" and result["name"] not in seen:
-                seen.add(result["name"])
+            if result.status == "ok" and result.name not in seen:
+                seen.add(result.name)
                 yield result
 
 
-def _read(place: Path) -> Iterator[dict[str, Any]]:
+def _read(place: Path) -> Iterator[RunResult]:
     for path in sorted(place.glob("*/result.json")):
-        yield {**json.loads(path.read_text(encoding="utf-8")), "name": path.parent.name}
+        yield read_result(path)
     for path in sorted(place.glob("*.jsonl")):
         with path.open(encoding="utf-8") as file:
-            yield from map(json.loads, file)
+            yield from map(from_json, map(json.loads, file))
 
 
-def collect(results: Iterable[dict[str, Any]], to: Path) -> int:
+def collect(results: Iterable[RunResult], file: Path) -> int:
     """Write results as rows of one file that is small enough to commit. Returns how many."""
-    rows = [short(result) for result in sorted(results, key=lambda result: result["name"])]
+    rows = [
+        without_nulls(jsonable(to_json(short(result))))
+        for result in sorted(results, key=lambda result: result.name)
+    ]
     lines = (json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows)
-    write_text(to, "".join(line + "\n" for line in lines))
+    write_text(file, "".join(line + "\n" for line in lines))
     return len(rows)
 
 
-# what is kept of the parts that are long
-SETTINGS = (
-    *("protocol", "mechanism", "epsilon", "delta", "clip", "projection", "calibration", "oov"),
-    *("seed", "stages"),
-)
-DATASET = ("name", "max_words", "split", "limit", "seed", "vocabulary", "vocabulary_size")
-STAGES = {"rewrite": ("model",), "classify": ("classifier", "classify"), "audit": ("audit",)}
-CLASSIFIED = ("accuracy", "deviation", "macro_f1", "majority", "inputs")
-RUN = ("seed", "epochs", "validation_accuracy", "accuracy")
-DIGITS = 12  # of a checksum: enough to recognise a file
+# ----------------------------------------------------------------------------------- a result to commit
 
 
-def short(result: dict[str, Any]) -> dict[str, Any]:
+def short(result: RunResult) -> RunResult:
     """A result without what no reader of many results asks for, and without a path of its machine.
 
     Left out are versions, logs of training, confusion matrices, what is null and why, all examples but
     the first, and settings of stages that did not run. Tables, figures and claims made from short results
     are those made from whole ones.
     """
-    details, provenance = result["details"], result["provenance"]
-    trained, classified = details.get("rewrite") or {}, details.get("classify") or {}
-    config = provenance["config"]
-    settings = _pick(config, SETTINGS) | {
-        "dataset": _pick(config["dataset"], DATASET),
-        "embedding": _pick(config["embedding"], ("name", "dimension", "seed")),
-    }
-    for stage, groups in STAGES.items():
-        settings |= _pick(config, groups) if stage in config["stages"] else {}
-    whole = ("versions", "folder", "reasons", "details", "provenance")
-    return {
-        **_known({key: value for key, value in result.items() if key not in whole}),
-        "details": {
-            "sizes": details["sizes"],
-            "examples": details["examples"][:1],
-            "privatize": _pick(details["privatize"], ("test",)),
-            "metrics": _pick(details.get("metrics") or {}, ("n_w_length_alone", "as_released")),
-            "private_metrics": {
-                key: value
-                for key, value in details["private_metrics"].items()
-                if key.endswith("_best_constant")
-            },
-            "rewrite": _pick(trained, ("precision",))
-            | {"history": [_pick(epoch, ("seconds",)) for epoch in trained.get("history") or []]},
-            "classify": _known(_pick(classified, CLASSIFIED))
-            | {"runs": [_pick(run, RUN) for run in classified.get("runs") or []]},
-        },
-        "provenance": _without_paths(
-            {
-                **_pick(provenance, ("command", "device", "threads", "git")),
-                "dataset": _pick(provenance.get("dataset") or {}, ("source",)),
-                "embedding": _pick(provenance.get("embedding") or {}, ("source", "sha256")),
-                "metrics": {
-                    name: _pick(about, ("signature", "hash"))
-                    for name, about in (provenance.get("metrics") or {}).items()
-                    if name in ("bleu", "bertscore")
-                },
-                "config": _known(settings),
-            }
+    details, provenance = result.details, result.provenance
+    return replace(
+        result,
+        metrics=_short_scores(result.metrics),
+        private_metrics=_short_scores(result.private_metrics),
+        details=Details(
+            sizes=details.sizes,
+            examples=details.examples[:1],
+            privatize=_pick(details.privatize, ("test",)),
+            rewrite=_short_training(details.rewrite),
+            classify=_short_classification(details.classify),
         ),
+        versions={},
+        provenance=Provenance(
+            command=without_paths(provenance.command),
+            dataset=without_paths(_pick(provenance.dataset, ("source",))),
+            embedding=without_paths(_pick(provenance.embedding, ("source", "sha256"))),
+            device=provenance.device,
+            threads=provenance.threads,
+            git=without_paths(provenance.git),
+            config=groups.kept(result),
+            stages=_short_stages(provenance),
+        ),
+        folder=None,
+    )
+
+
+def _short_stages(provenance: Provenance) -> dict[str, StageProvenance]:
+    """Where each stage was computed, if that cannot be said of all of them at once."""
+    if None not in (provenance.device, provenance.threads, provenance.git):
+        return {}
+    return {
+        name: replace(stage, versions={}, git=without_paths(stage.git))
+        for name, stage in provenance.stages.items()
     }
 
 
-def _pick(mapping: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
+def _short_scores(scores: Scores) -> Scores:
+    """Values, intervals, floors, and which version of a metric it was."""
+    versions = {
+        name: _pick(about, ("signature", "hash")) for name, about in scores.provenance.items()
+    }
+    return Scores(
+        values=without_nulls(scores.values),
+        intervals=scores.intervals,
+        details={
+            name: value
+            for name, value in scores.details.items()
+            if name == "as_released" or name.endswith(FLOORS)
+        },
+        provenance={name: about for name, about in versions.items() if about},
+    )
+
+
+def _short_training(trained: Trained | None) -> Trained | None:
+    if trained is None:
+        return None
+    history = [Epoch(seconds=epoch.seconds) for epoch in trained.history]
+    return Trained(precision=trained.precision, history=history)
+
+
+def _short_classification(classified: Classified | None) -> Classified | None:
+    if classified is None:
+        return None
+    return Classified(
+        accuracy=classified.accuracy,
+        inputs=classified.inputs,
+        deviation=classified.deviation,
+        macro_f1=classified.macro_f1,
+        majority=classified.majority,
+        runs=[
+            ClassifierRun(
+                seed=run.seed,
+                epochs=run.epochs,
+                validation_accuracy=run.validation_accuracy,
+                accuracy=run.accuracy,
+            )
+            for run in classified.runs
+        ],
+    )
+
+
+def _pick(mapping: Mapping[str, Json], keys: Iterable[str]) -> dict[str, Json]:
     return {key: mapping[key] for key in keys if key in mapping}
 
 
-def _known(value: Any) -> Any:
-    """The same without nulls."""
-    if isinstance(value, dict):
-        return {key: _known(item) for key, item in value.items() if item is not None}
-    return value
+# ------------------------------------------------------------------------------------------ a row of all
 
 
-def _without_paths(value: Any) -> Any:
-    """Files and folders by their last name, in a command too; checksums cut."""
-    if isinstance(value, dict):
-        return {key: _without_paths(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_without_paths(item) for item in value]
-    if not isinstance(value, str):
-        return value
-    value = re.sub(r"""(?<![^\s='"])(?:file:|~|\.\.)?/(?:[^\s'"/]*/)*""", "", value)
-    return re.sub(rf"\b([0-9a-f]{{{DIGITS}}})[0-9a-f]{{28,}}\b", r"\1", value)
+def _names(block: str, every: Iterable[Scores]) -> list[str]:
+    """Metrics of that block of results: all of ours, then what else the results have."""
+    ours = [metric.name for metric in in_block(block)]
+    others = [name for scores in every for name in scores.values]
+    return [metric.name for metric in in_order([*ours, *others])]
 
 
-def row(result: dict[str, Any]) -> dict[str, Any]:
-    config = result["provenance"]["config"]
-    exact, claimed = result["guarantee"]["exact"], result["guarantee"]["claimed"]
-    trained = result["details"].get("rewrite") or {}
-    history = trained.get("history") or []
-    epochs = sorted(entry["seconds"] for entry in history)
+def _row(result: RunResult, rewritten: Iterable[str], private: Iterable[str]) -> dict[str, Json]:
+    settings, guarantee = result.settings, result.guarantee
+    calibrated = looks.appearance(result.mechanism).calibrated
     return {
-        "name": result["name"],
-        **{key: result[key] for key in VARIED},
-        "epsilon": float(result["epsilon"]),
-        "calibration": config["calibration"] if result["mechanism"] in CALIBRATED else None,
-        **{key: config[key] for key in ("delta", "clip", "projection")},
-        **{key: result["metrics"].get(key) for key in METRICS},
-        **{f"private_{key}": result["private_metrics"].get(key) for key in PRIVATE},
-        "holds": result["guarantee"].get("holds"),
-        "claimed_log10_delta": _number(claimed.get("log10_delta")),
-        "log10_delta": _number(exact.get("log10_delta")),
-        "epsilon_1e6": _number(exact.get("epsilon_at_delta_1e6")),
-        "epoch_seconds": epochs[len(epochs) // 2] if epochs else None,
-        "seconds": sum(result["seconds"].values()),
-        "data": data(config),
-        "setup": setup(config),
-        "noise": noise(result),
+        "name": result.name,
+        "protocol": result.protocol,
+        "dataset": result.dataset,
+        "embedding": result.embedding,
+        "mechanism": result.mechanism,
+        "epsilon": result.epsilon,
+        "seed": result.seed,
+        "calibration": settings.calibration if calibrated else None,
+        "delta": settings.delta,
+        "clip": settings.clip,
+        "projection": settings.projection,
+        **{name: result.metrics.value(name) for name in rewritten},
+        **{f"private_{name}": result.private_metrics.value(name) for name in private},
+        "holds": guarantee.holds,
+        "claimed_log10_delta": guarantee.claimed.log10_delta,
+        "log10_delta": guarantee.exact.log10_delta,
+        "epsilon_1e6": guarantee.exact.epsilon_at_delta_1e6,
+        "epoch_seconds": epoch_seconds(result),
+        "seconds": sum(result.seconds.values()),
+        "data": groups.data(result),
+        "setup": groups.setup(result),
+        "noise": groups.noise(result),
         "size": size(result),
-        "command": command(result),
+        "command": result.provenance.command or "python run.py",
         "result": result,
     }
 
 
-def data(config: dict[str, Any]) -> str:
-    """A digest of what text was read: cells with another cannot stand in one line."""
-    return digest(_known(_pick(config["dataset"], DATASET)), 8)
+def noisy(rows: "pd.DataFrame") -> "pd.Series[bool]":
+    """For each row of results, whether there was a mechanism at all."""
+    return rows.result.map(lambda result: result.noisy).astype(bool)
 
 
-def setup(config: dict[str, Any]) -> str:
-    """A digest of data and auto-encoder, the same for all cells of one table, under both protocols."""
-    own = ("trainer", "layers", "word_noise")  # the machine's, and the protocols'
-    model = {key: value for key, value in config.get("model", {}).items() if key not in own}
-    return digest([data(config), _known(model) if "rewrite" in config["stages"] else None], 8)
+def epoch_seconds(result: RunResult) -> float | None:
+    """Of an epoch of the rewriter: the median, which a busy machine moves least."""
+    history = result.details.rewrite.history if result.details.rewrite else []
+    seconds = sorted(epoch.seconds for epoch in history if epoch.seconds is not None)
+    return seconds[len(seconds) // 2] if seconds else None
 
 
-def noise(result: dict[str, Any]) -> str:
-    """A digest of all that the noise depends on beside ε and the data."""
-    if result["mechanism"] == "none":
-        return "none"
-    keys = ("protocol", "mechanism", "delta", "clip", "projection", "calibration", "oov")
-    return digest(_known(_pick(result["provenance"]["config"], keys)), 8)
-
-
-def size(result: dict[str, Any]) -> str:
-    """The same for a reader."""
-    config, sizes = result["provenance"]["config"], result["details"]["sizes"]
-    parts = [" / ".join(f"{sizes[split]:,}" for split in ("train", "validation", "test"))]
-    if words := config["dataset"].get("max_words"):
-        parts.append(f"≤ {words} words")
-    if result["metrics"].get("loss") is not None:
-        parts.append(f"{config['model']['name']}, {config['model']['epochs']} epochs")
+def size(result: RunResult) -> str:
+    """Data and rewriter in words, for a reader."""
+    settings, sizes = result.settings, result.details.sizes
+    parts = [" / ".join(f"{sizes[split]:,}" for split in SPLITS)]
+    if settings.dataset.max_words:
+        parts.append(f"≤ {settings.dataset.max_words} words")
+    if settings.model is not None and result.details.rewrite is not None:
+        epochs = settings.model.epochs
+        parts.append(settings.model.name)
+        parts += [] if epochs is None else [f"{epochs} epochs"]
     return ", ".join(parts)
-
-
-def command(result: dict[str, Any]) -> str:
-    """The line that makes this cell; a run knows it, see `trlap.pipeline`."""
-    return result["provenance"].get("command") or "python run.py"
-
-
-def _number(value: Any) -> float | None:
-    return None if value is None else float(value)

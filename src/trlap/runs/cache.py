@@ -1,91 +1,13 @@
-"""Results on disk: content keys, atomic writes, strict JSON."""
+"""Folders of the cache: named after all that they depend on, built once."""
 
-import errno
-import hashlib
-import json
-import math
-import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import lru_cache
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from trlap.errors import TrlapError
+from trlap.files import digest, umask, writable, write_json
 from trlap.runs.lock import Lock
-
-
-def digest(value: Any, length: int = 16) -> str:
-    """The first hex digits of the SHA-256 of a value's canonical JSON."""
-    text = json.dumps(jsonable(value), sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:length]
-
-
-def file_sha256(path: Path) -> str:
-    status = path.stat()
-    return _file_sha256(path.absolute(), status.st_size, status.st_mtime_ns)
-
-
-@lru_cache
-def _file_sha256(
-    path: Path, size: int, changed: int
-) -> str:  # the cells of a sweep ask for the same
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def content(name: str | None) -> str | None:
-    """What stands for a model in a key: its files where the name is a folder, else the name."""
-    if name is None or not Path(name).is_dir():
-        return name
-    files = sorted(path for path in Path(name).rglob("*") if path.is_file())
-    return digest([(path.relative_to(name).as_posix(), file_sha256(path)) for path in files])
-
-
-def jsonable(value: Any) -> Any:
-    """Strict JSON: infinities become the strings "inf" and "-inf"; NaN is an error of ours."""
-    if isinstance(value, Mapping):
-        return {str(key): jsonable(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [jsonable(item) for item in value]
-    if hasattr(value, "item"):  # a NumPy or torch scalar
-        return jsonable(value.item())
-    if isinstance(value, float) and not math.isfinite(value):
-        if math.isnan(value):
-            raise ValueError("NaN in a result")
-        return "inf" if value > 0 else "-inf"
-    return value
-
-
-def write_json(path: Path, value: Any) -> None:
-    write_text(path, json.dumps(jsonable(value), indent=2, ensure_ascii=False) + "\n")
-
-
-def read_json(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-def write_text(path: Path, text: str) -> None:
-    with atomic(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-
-
-@contextmanager
-def atomic(path: Path) -> Iterator[Path]:
-    """A temporary file beside `path` that takes its place only if the block succeeds."""
-    with writable(path.parent):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        os.close(handle)
-        temporary = Path(name)
-        try:
-            yield temporary
-            temporary.chmod(0o666 & ~_umask())  # mkstemp gives 0600
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
 
 
 def cached(
@@ -106,37 +28,11 @@ def cached(
         try:
             build(temporary)
             write_json(temporary / "key.json", key)
-            temporary.chmod(0o777 & ~_umask())
-            if redo and folder.is_dir():  # the old one stays until the new one is complete
+            temporary.chmod(0o777 & ~umask())
+            # the old folder stays until the new one is complete
+            if redo and folder.is_dir():
                 shutil.rmtree(folder)
             temporary.rename(folder)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
     return folder
-
-
-@contextmanager
-def writable(folder: Path) -> Iterator[None]:
-    """Say in one line why a folder cannot be written."""
-    try:
-        yield
-    except OSError as error:
-        reasons = {
-            errno.ENOSPC: "the disk is full",
-            errno.EDQUOT: "the disk quota is used up",
-            errno.EROFS: "the file system is read-only",
-            errno.EACCES: "permission denied",
-            errno.EPERM: "permission denied",
-            errno.ENOTDIR: "it is not a folder",
-            errno.EEXIST: "a file of that name is in the way",
-        }
-        elsewhere = error.filename is not None and not str(error.filename).startswith(str(folder))
-        if error.errno not in reasons or elsewhere:
-            raise
-        raise TrlapError(f"cannot write to {folder}: {reasons[error.errno]}") from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

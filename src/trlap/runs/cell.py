@@ -1,4 +1,4 @@
-"""A cell: one combination of settings, its name, its folder and its state on disk.
+"""A cell: one configuration, its name, its folder and its state on disk.
 
 Nothing here imports a heavy library, so a finished cell is found and shown at once.
 """
@@ -11,41 +11,72 @@ import time
 import traceback
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 
+from trlap import stages
+from trlap.config import schema
+from trlap.config.door import Config
 from trlap.errors import TrlapError
-from trlap.runs.cache import content, digest, read_json, writable, write_json, write_text
-from trlap.runs.lock import Lock
+from trlap.files import read_json, writable, write_json, write_text
+from trlap.runs import records, result
+from trlap.runs.lock import Lock, Owner
+from trlap.runs.logs import logged
+from trlap.runs.records import absent
+from trlap.runs.result import RunResult
+from trlap.stages.base import Identity
 
-# keys that do not change a result
-SILENT = "force plan fail_fast keep_checkpoints wandb sweep device threads outputs".split()
-FORMAT = 1  # raised when the same config would give another result than before
+DIGITS = 8  # of the hash, in a folder's name
 
 
-@dataclass
+@dataclass(frozen=True)
+class Status:
+    """status.json: `stage` is the one under way, `stages` the folders of those that are done."""
+
+    status: str = ""  # running | ok | failed | interrupted; empty: nobody has worked on it
+    hash: str = ""
+    pid: int = 0
+    started: float = 0.0
+    stages: dict[str, str] = field(default_factory=dict)
+    stage: str | None = None
+    error: str | None = absent()
+    seconds: float | None = absent()
+
+    @property
+    def reason(self) -> str:
+        """The last line of what went wrong."""
+        return (self.error or "").strip().split("\n")[-1]
+
+
 class Cell:
-    """`settings` is what its hash is made of; the folder is named after what a person looks for."""
+    """Its folder is named after what a person looks for, and by the hash of all that changes its result."""
 
-    cfg: DictConfig
-    settings: dict[str, Any] = field(init=False)
-    name: str = field(init=False)
-    state: dict[str, Any] = field(
-        init=False, default_factory=dict
-    )  # what status.json says of our work
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.state = Status()
 
-    def __post_init__(self) -> None:
-        self.settings = chosen = relevant(self.cfg)
-        names = [chosen[group]["name"] for group in ("dataset", "embedding", "mechanism")]
-        self.name = "-".join([*names, f"eps{chosen['epsilon']:g}", digest(chosen, 8)])
+    @cached_property
+    def identity(self) -> Identity:
+        return Identity(self.config)
+
+    @property
+    def hash(self) -> str:
+        return self.identity.hash
+
+    @cached_property
+    def name(self) -> str:
+        config = self.config
+        names = [config.dataset.name, config.embedding.name, config.mechanism.name]
+        return "-".join([*names, f"eps{config.epsilon:g}", self.hash[:DIGITS]])
 
     @property
     def outputs(self) -> Path:
-        return Path(self.cfg.outputs)
+        return Path(self.config.outputs)
 
     @property
     def folder(self) -> Path:
@@ -55,24 +86,23 @@ class Cell:
     def lock(self) -> Lock:
         return Lock(self.folder / "lock")
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> Status:
         """status.json of whoever worked on it last; empty if nobody did."""
-        file = self.folder / "status.json"
-        found: dict[str, Any] = read_json(file) if file.exists() else {}
-        return found if found.get("hash") == digest(self.settings) else {}
+        status = read_status(self.folder)
+        return status if status.hash == self.hash else Status()
 
     def finished(self) -> bool:
-        return self.status().get("status") == "ok"
+        return self.status().status == "ok"
 
-    def result(self) -> dict[str, Any]:
-        return {**read_json(self.folder / "result.json"), "folder": str(self.folder)}
+    def result(self) -> RunResult:
+        return result.read(self.folder / "result.json")
 
     @contextmanager
     def alone(self, wait: bool) -> Iterator[None]:
         """Nobody else works on it meanwhile; without `wait` raises Busy if somebody does."""
 
-        def tell(owner: dict[str, Any]) -> None:
-            who = f"process {owner['pid']} on {owner['host']}"
+        def tell(owner: Owner) -> None:
+            who = f"process {owner.pid} on {owner.host}"
             print(f"{self.name}: {who} works on it; waiting for it", file=sys.stderr)
 
         with ExitStack() as stack:
@@ -84,74 +114,49 @@ class Cell:
     def recorded(self) -> Iterator[None]:
         """Keep status.json true: running, then ok, or failed with its traceback, or interrupted."""
         started = time.time()
-        write_text(self.folder / "config.yaml", OmegaConf.to_yaml(self.cfg))
-        self.state = {}
-        self.note(
-            status="running",
-            hash=digest(self.settings),
-            pid=os.getpid(),
-            started=started,
-            stages={},
+        write_text(
+            self.folder / "config.yaml", OmegaConf.to_yaml(OmegaConf.create(self.config.composed))
         )
-        try:
-            yield
-        except BaseException as error:
-            reason = str(error) if isinstance(error, TrlapError) else traceback.format_exc()
-            state = (
-                "failed" if isinstance(error, Exception) else "interrupted"
-            )  # Ctrl-C, preemption
-            self.note(status=state, error=reason, seconds=time.time() - started)
-            raise
-        self.note(status="ok", stage=None, seconds=time.time() - started)
+        self.state = Status()
+        self.note(status="running", hash=self.hash, pid=os.getpid(), started=started)
+        with logged(self.folder / "run.log"):
+            try:
+                yield
+            except BaseException as error:
+                reason = str(error) if isinstance(error, TrlapError) else traceback.format_exc()
+                # what is no Exception is Ctrl-C, or a cluster that takes the machine away
+                state = "failed" if isinstance(error, Exception) else "interrupted"
+                self.note(status=state, error=reason, seconds=time.time() - started)
+                raise
+            self.note(status="ok", stage=None, seconds=time.time() - started)
 
     def note(self, **news: Any) -> None:
-        """For status.json: `stage` is the one under way, `stages` the folders of those that are done."""
-        self.state |= news
-        write_json(self.folder / "status.json", self.state)
+        """Put it into status.json."""
+        self.state = replace(self.state, **news)
+        write_json(self.folder / "status.json", records.to_json(self.state))
+
+    def under_way(self, stage: str, folder: str | None) -> None:
+        """A stage begins, or its folder is there."""
+        done = self.state.stages | ({stage: folder} if folder else {})
+        self.note(stage=stage, stages=done)
+
+
+def read_status(folder: Path) -> Status:
+    path = folder / "status.json"
+    return records.from_json(Status, read_json(path)) if path.exists() else Status()
 
 
 def command() -> str | None:
     """The line that makes this cell, without the keys that do not change it; None outside Hydra."""
     if not HydraConfig.initialized():
         return None
+    silent = silent_keys()
     overrides = HydraConfig.get().overrides.task
-    kept = [o for o in overrides if re.split(r"[.=]", o.lstrip("+~"))[0] not in SILENT]
+    kept = [o for o in overrides if re.split(r"[.=]", o.lstrip("+~"))[0] not in silent]
     return " ".join(["python run.py", *map(shlex.quote, kept)])
 
 
-def relevant(cfg: DictConfig) -> dict[str, Any]:
-    """Every key that changes the result and none that does not: what a cell's hash is made of.
-
-    Files count by content, not by path. Without noise there is nothing to calibrate, so all cells with
-    mechanism=none or epsilon=inf are one.
-    """
-    from trlap.embeddings import vectors as embedding  # numpy: not for `--help`
-    from trlap.data import corpus
-
-    keys = cast(dict[str, Any], OmegaConf.to_container(cfg, resolve=True))
-    for key in SILENT:
-        del keys[key]
-    keys["dataset"] |= {"path": None, "source": corpus.fingerprint(cfg.dataset)}
-    keys["embedding"] = {"name": cfg.embedding.name} | embedding.fingerprint(cfg.embedding)
-    keys["metrics"]["bertscore"]["model"] = content(cfg.metrics.bertscore.model)
-    keys["audit"]["masked_lm"] = content(cfg.audit.masked_lm)
-    if cfg.mechanism.name == "none" or cfg.epsilon == float("inf"):
-        keys["mechanism"] = {"name": "none"}
-        keys["epsilon"] = float("inf")
-        for key in ("delta", "clip", "projection", "calibration"):
-            del keys[key]
-    if "audit" not in cfg.stages:
-        del keys["audit"]
-    elif cfg.protocol.name == "release":
-        keys["audit"]["epochs"] = cfg.model.epochs  # every epoch draws the noise anew
-    if "privatize" not in cfg.stages:
-        del keys["metrics"]
-    if "rewrite" not in cfg.stages:
-        del keys["model"]
-    if "classify" not in cfg.stages or cfg.dataset.label is None:  # without labels it is skipped
-        del keys["classifier"], keys["classify"]
-    else:
-        if keys["mechanism"]["name"] == "none":
-            keys["classify"]["debias"] = "none"  # no noise to undo
-        keys["classifier"]["model"] = content(cfg.classifier.model)
-    return keys | {"format": FORMAT}
+def silent_keys() -> set[str]:
+    """Keys that no stage depends on: they change no result."""
+    depended = {path.partition(".")[0] for stage in stages.STAGES for path in stage.keys}
+    return {item.name for item in fields(schema.Run)} - depended - {"stages"}

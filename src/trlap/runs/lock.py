@@ -2,7 +2,10 @@
 
 The owner is known by host, pid and the start time of its process. A lock is stale when that process is
 gone from this host, or when another host has not touched it for five minutes: its owner does so every
-half minute.
+half minute. A lock appears by a hard link, which is atomic on local disks and on NFS.
+
+`filelock.SoftFileLease` is not used: it takes over by exchanging two names, which NFS refuses, so a dead
+owner's lock would stay there for ever; and it expires a living but stopped owner of this very host.
 """
 
 import json
@@ -13,12 +16,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Self
 
 import psutil
 
-HEARTBEAT = 30.0  # seconds
+# All in seconds: how often an owner touches its lock, after which silence another host takes it over,
+# and how often somebody who waits looks again.
+HEARTBEAT = 30.0
 STALE = 300.0
 POLL = 0.5
 
@@ -27,30 +33,71 @@ class Busy(Exception):
     """Another process holds the lock."""
 
 
+@dataclass(frozen=True)
+class Owner:
+    """Who holds a lock. `lock` is a name that no other holding has, also not a later one of this process."""
+
+    host: str
+    pid: int
+    started: float
+    lock: str
+
+    @classmethod
+    def current(cls, lock: str) -> Self:
+        """This process."""
+        return cls(platform.node(), os.getpid(), psutil.Process().create_time(), lock)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        fields = json.loads(text)
+        return cls(
+            host=fields["host"], pid=fields["pid"], started=fields["started"], lock=fields["lock"]
+        )
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    def alive(self, silence: float) -> bool:
+        """Whether it still runs. Of another host only the seconds since its last sign of life tell."""
+        if self.host != platform.node():
+            return silence < STALE
+        try:
+            process = psutil.Process(self.pid)
+            # A process of this pid that started at another time is a later one.
+            same_process = abs(process.create_time() - self.started) < 1
+            return same_process and process.status() != psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:
+            return False
+        except psutil.AccessDenied:
+            return True
+
+
 class Lock:
+    """The lock that the file `path` stands for, held by at most one process of all hosts that see it."""
+
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._mine = ""
+        self._holding: Owner | None = None
         self._released = threading.Event()
 
-    def owner(self, now: float | None = None) -> dict[str, Any] | None:
+    def owner(self, now: float | None = None) -> Owner | None:
         """The living process that holds it, this one included."""
         with suppress(FileNotFoundError):
-            text, touched = self._read(), self.path.stat().st_mtime
-            owner: dict[str, Any] = json.loads(text)
-            return owner if _alive(owner, (now or time.time()) - touched) else None
+            owner, touched = self._read(), self.path.stat().st_mtime
+            return owner if owner.alive((now or time.time()) - touched) else None
         return None
 
     def acquire(self) -> bool:
         """Take it if no living process has it. A hard link appears whole, and for one process only."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
+        descriptor, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
         temporary = Path(name)
-        self._mine = json.dumps(_this_process() | {"lock": temporary.name})
+        self._holding = Owner.current(lock=temporary.name)
         try:
-            with os.fdopen(handle, "w") as file:
-                file.write(self._mine)
-            now = temporary.stat().st_mtime  # by the clock that stamps the lock, wherever it stands
+            with os.fdopen(descriptor, "w") as file:
+                file.write(self._holding.to_json())
+            # By the clock that stamps the lock, which may be a file server's.
+            now = temporary.stat().st_mtime
             for _ in range(2):
                 with suppress(FileExistsError):
                     os.link(temporary, self.path)
@@ -65,36 +112,41 @@ class Lock:
             temporary.unlink(missing_ok=True)
 
     def release(self) -> None:
+        """Give it back. A lock that somebody else has taken over meanwhile stays theirs."""
         self._released.set()
         with suppress(FileNotFoundError):
-            if self._read() == self._mine:
+            if self._read() == self._holding:
                 self.path.unlink()
 
     @contextmanager
     def hold(
-        self, wait: bool = True, told: Callable[[dict[str, Any]], None] | None = None
+        self, wait: bool = True, announce: Callable[[Owner], None] | None = None
     ) -> Iterator[None]:
-        """`told` hears once of the process that is waited for; without `wait` it is `Busy`."""
+        """Hold it inside a `with` block, waiting for it first; without `wait` a held lock is `Busy`.
+
+        `announce` hears once of the process that is waited for.
+        """
         while not self.acquire():
             owner = self.owner()
             if owner is not None and not wait:
                 raise Busy
-            if owner is not None and told is not None:
-                told(owner)
-                told = None
+            if owner is not None and announce is not None:
+                announce(owner)
+                announce = None
             time.sleep(POLL)
         try:
             yield
         finally:
             self.release()
 
-    def _read(self) -> str:
-        return self.path.read_text(encoding="utf-8")
+    def _read(self) -> Owner:
+        return Owner.from_json(self.path.read_text(encoding="utf-8"))
 
     def _beat(self) -> None:
+        """Touch the lock every half minute, so that other hosts see that its owner lives."""
         while not self._released.wait(HEARTBEAT):
             with suppress(OSError):
-                if self._read() == self._mine:
+                if self._read() == self._holding:
                     os.utime(self.path)
 
     def _remove_stale(self, now: float) -> None:
@@ -104,7 +156,8 @@ class Lock:
             os.close(os.open(guard, os.O_CREAT | os.O_EXCL))
         except FileExistsError:
             with suppress(FileNotFoundError):
-                if now - guard.stat().st_mtime > STALE:  # left by a process that was killed here
+                # A guard this old was left by a process that was killed right here.
+                if now - guard.stat().st_mtime > STALE:
                     guard.unlink()
             return
         try:
@@ -112,23 +165,3 @@ class Lock:
                 self.path.unlink(missing_ok=True)
         finally:
             guard.unlink(missing_ok=True)
-
-
-def _this_process() -> dict[str, Any]:
-    started = psutil.Process().create_time()
-    return {"host": platform.node(), "pid": os.getpid(), "started": started}
-
-
-def _alive(owner: dict[str, Any], silence: float) -> bool:
-    if owner["host"] != platform.node():
-        return silence < STALE
-    try:
-        process = psutil.Process(owner["pid"])
-        same = (
-            abs(process.create_time() - owner["started"]) < 1
-        )  # else its pid was given away again
-        return same and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-    except psutil.AccessDenied:
-        return True

@@ -7,43 +7,51 @@ here can harm a cell: it becomes a note in the result.
 
 import shutil
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
-from omegaconf import OmegaConf
+from trlap.files import jsonable, read_json
+from trlap.runs.result import Epoch, RunResult, Tracked, to_json
 
-from trlap.runs.cache import digest, jsonable, read_json
-from trlap.runs.cell import Cell
+if TYPE_CHECKING:
+    from trlap.runs.cell import Cell
 
-SECONDS = 60  # at most so long for a network that does not answer
+# at most so long for a network that does not answer
+SECONDS = 60
+SUMMARY = ("metrics", "private_metrics", "guarantee", "seconds")
+# what an epoch's numbers are called there
+RENAMED = {"train_loss": "loss"}
 
 
-def track(cell: Cell, result: Mapping[str, Any]) -> dict[str, Any]:
+def track(cell: "Cell", result: RunResult) -> Tracked:
     """Returns what the result is to say of it: mode, id, and the address or what went wrong."""
-    mode = cell.cfg.wandb.mode
+    mode = cell.config.wandb.mode
     if mode == "disabled":
-        return {"mode": mode}
-    said = {"mode": mode, "id": digest(cell.settings)}
+        return Tracked(mode)
     try:
-        return said | _log(cell, jsonable(result), said["id"])
+        return Tracked(mode, cell.hash, url=_log(cell, result))
     except Exception as error:
-        return said | {"error": f"{type(error).__name__}: {error}".strip().split("\n")[0]}
+        reason = f"{type(error).__name__}: {error}".strip().split("\n")[0]
+        return Tracked(mode, cell.hash, error=reason)
 
 
-def _log(cell: Cell, result: Mapping[str, Any], identity: str) -> dict[str, Any]:
+def _log(cell: "Cell", result: RunResult) -> str | None:
     import wandb
 
-    cfg = cell.cfg
+    config = cell.config
     # what an earlier attempt left has the same id, and would be sent as well
     shutil.rmtree(cell.folder / "wandb", ignore_errors=True)
+    online = config.wandb.mode == "online"
     with wandb.init(
-        project=cfg.wandb.project,
-        id=identity,
+        project=config.wandb.project,
+        id=cell.hash,
         name=cell.name,
-        group=cfg.sweep,
-        config=OmegaConf.to_container(cfg, resolve=True),  # type: ignore[arg-type]
-        mode=cfg.wandb.mode,
+        group=config.sweep,
+        config=config.composed,
+        mode=config.wandb.mode,  # type: ignore[arg-type]
         dir=cell.folder,
-        resume="allow" if cfg.wandb.mode == "online" else None,  # a cell redone by force
+        # a cell redone by force
+        resume="allow" if online else None,
         reinit="finish_previous",
         settings=wandb.Settings(
             silent=True,
@@ -56,30 +64,37 @@ def _log(cell: Cell, result: Mapping[str, Any], identity: str) -> dict[str, Any]
             x_save_requirements=False,
         ),
     ) as run:
-        for stage, details in result["details"].items():
-            if not isinstance(details, Mapping) or not details.get("history"):
-                continue
-            run.define_metric(f"{stage}/epoch", hidden=True)
-            run.define_metric(f"{stage}/*", step_metric=f"{stage}/epoch")
-            names = {"train_loss": "loss"}
-            for entry in details["history"]:
-                run.log(
-                    {f"{stage}/{names.get(k, k)}": v for k, v in entry.items() if v is not None}
-                )
+        trained, classified = result.details.rewrite, result.details.classify
+        _log_epochs(run, "rewrite", trained.history if trained else [])
+        _log_epochs(run, "classify", classified.history if classified else [])
+        plain = jsonable(to_json(result))
+        run.summary.update(dict(_leaves({key: plain[key] for key in SUMMARY})))
+        run.summary.update({"seconds/all": sum(result.seconds.values())})
         audit = cell.folder / "audit.json"
-        summary = {
-            key: result[key] for key in ("metrics", "private_metrics", "guarantee", "seconds")
-        }
-        run.summary.update(dict(_leaves(summary)))
-        run.summary.update({"seconds/all": sum(result["seconds"].values())})
         if audit.exists():
             found = _leaves({"audit": read_json(audit)})
             run.summary.update({key: v for key, v in found if isinstance(v, int | float)})
-        examples = result["details"]["examples"]
-        if cfg.wandb.log_text and examples:
-            rows = [list(example.values()) for example in examples]
-            run.log({"examples": wandb.Table(columns=list(examples[0]), data=rows)})
-        return {"url": run.url} if cfg.wandb.mode == "online" else {}
+        if config.wandb.log_text and result.details.examples:
+            run.log({"examples": _examples(result)})
+        return run.url if online else None
+
+
+def _log_epochs(run: Any, stage: str, history: list[Epoch]) -> None:
+    if not history:
+        return
+    run.define_metric(f"{stage}/epoch", hidden=True)
+    run.define_metric(f"{stage}/*", step_metric=f"{stage}/epoch")
+    for epoch in history:
+        known = {key: value for key, value in asdict(epoch).items() if value is not None}
+        run.log({f"{stage}/{RENAMED.get(key, key)}": value for key, value in known.items()})
+
+
+def _examples(result: RunResult) -> Any:
+    import wandb
+
+    kinds = [kind for kind, text in asdict(result.details.examples[0]).items() if text is not None]
+    rows = [[getattr(example, kind) for kind in kinds] for example in result.details.examples]
+    return wandb.Table(columns=[*kinds], data=rows)
 
 
 def _leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -1,0 +1,78 @@
+"""The audit of one mechanism on one vocabulary: what was claimed, what is true, what attacks show."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trlap.audit.attacks.base import Scene
+from trlap.audit.attacks.registry import ATTACKS
+from trlap.audit.channel import matrix
+from trlap.audit.composition import documents
+from trlap.audit.guarantee import guarantee as claimed_and_exact
+from trlap.audit.records import Audit
+from trlap.audit.verdict import attacked, checked
+from trlap.audit.vocabulary import vocabulary
+from trlap.config.schema import AuditConfig
+from trlap.errors import TrlapError
+from trlap.mechanisms.base import Mechanism
+from trlap.runs.result import Guarantee
+
+
+def audit(
+    mechanism: Mechanism,
+    *,
+    lengths: Sequence[int],
+    tokens: NDArray[np.int32],
+    epochs: int | None,
+    cfg: AuditConfig,
+    seed: int,
+    guarantee: Guarantee | None = None,
+) -> Audit:
+    """The content of audit.json; its `guarantee` is the block of result.json.
+
+    lengths, tokens   words a document and all word indices of the test split
+    epochs            how often the noise is drawn anew (protocol=release), else None
+    guarantee         claimed and exact, where these are known already
+    """
+    stated = guarantee or claimed_and_exact(mechanism)
+    rows = matrix(mechanism)
+    words = vocabulary(mechanism, rows, seed)
+    composition = documents(mechanism, lengths, epochs, stated.exact)
+    findings = _findings(Scene(mechanism, tokens, lengths, cfg, seed, words, rows))
+    shown = findings.pop("empirical", None)
+    judged, surprises = attacked(stated, mechanism, shown)
+    judged, slips = checked(judged, mechanism, rows, words)
+    return Audit(
+        guarantee=replace(judged, document=composition),
+        vocabulary=words,
+        composition=composition,
+        empirical=shown,
+        deniability=findings.pop("deniability", None),
+        attacks={**_by_name(findings), "confidence": cfg.confidence},
+        notes=[*mechanism.notes(epochs), *surprises, *slips],
+    )
+
+
+def _findings(scene: Scene) -> dict[str, Any]:
+    """What every attack that is asked for found, by its section of audit.json."""
+    findings: dict[str, Any] = {}
+    for name in scene.config.attacks:
+        attack = ATTACKS.find(name)()
+        if attack.section in findings:
+            raise TrlapError(f"audit.attacks: {name} fills `{attack.section}`, as another one does")
+        if attack.reason(scene) is None:
+            findings[attack.section] = attack.run(scene)
+    return findings
+
+
+def _by_name(findings: Mapping[str, Any]) -> dict[str, Any]:
+    """The section `attacks`: the rates that stand in it, then the other attacks by their names."""
+    named = {
+        section.removeprefix("attacks."): findings[section]
+        for section in findings
+        if section != "attacks"
+    }
+    return {**findings.get("attacks", {}), **named}

@@ -1,0 +1,52 @@
+"""One line for what Hydra or OmegaConf found wrong with a command line."""
+
+import difflib
+import re
+from collections.abc import Iterator
+from dataclasses import is_dataclass
+from typing import Any, get_type_hints
+
+from omegaconf.errors import OmegaConfBaseException
+
+from trlap.config import schema
+from trlap.registry import Registry
+
+
+def explain(error: Exception) -> str:
+    cause = error.__cause__ if isinstance(error.__cause__, OmegaConfBaseException) else error
+    text = str(cause)
+    key = re.search(r"full_key: (\S+)", text)
+    if match := re.search(r"Key '(\w+)' (?:is )?not in", text):
+        return _no_such_key(key.group(1) if key else match.group(1))
+    if match := re.search(r"Could not find '(\w+)/(\S+)'.*?:\n(.*?)\n\S", text + "\n.", re.DOTALL):
+        group, option, options = match.groups()
+        return f"{group}={option}: there is none; choose from {', '.join(options.split())}"
+    line = re.sub(r"\s*\n\s*", " ", re.split(r"\n\s*full_key:", text)[0]).strip()
+    return f"{key.group(1)}: {line}" if key else line
+
+
+def _no_such_key(wrong: str) -> str:
+    near = difflib.get_close_matches(wrong, _known_keys(wrong.partition(".")[0]), n=3)
+    hint = f"did you mean {' or '.join(near)}?" if near else "see `python run.py --help`"
+    return f"no such key: {wrong}; {hint}"
+
+
+def _known_keys(group: str) -> list[str]:
+    """Every key of the schema, and those that things of the group declare."""
+
+    def names(kind: type, prefix: str = "") -> Iterator[str]:
+        for name, hint in get_type_hints(kind).items():
+            yield prefix + name
+            if is_dataclass(hint):
+                yield from names(hint, f"{prefix}{name}.")  # type: ignore[arg-type]
+
+    known = [*names(schema.Run), *names(schema.Privatize)]
+    from trlap.models.registry import CLASSIFIERS, REWRITERS
+
+    registries: dict[str, Registry[Any]] = {"model": REWRITERS, "classifier": CLASSIFIERS}
+    registry = registries.get(group)
+    if registry is not None:
+        known += [
+            key for thing in registry.ours for key in names(registry.find(thing).Keys, f"{group}.")
+        ]
+    return list(dict.fromkeys(known))

@@ -1,0 +1,29 @@
+"""The two protocols, and every difference between them: nobody else asks which one it is.
+
+`paper` is Algorithm 1 as written. `release` is what the authors' published code does; its mechanisms, with
+what differs in their noise, are in `trlap.mechanisms.released`. Settings that are keys (layers, word noise,
+dropout, clip) stand in `conf/protocol/`.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Protocol:
+    name: str
+    # Mechanisms are those of the authors' code, on vectors that are not clipped; C only sets their scale.
+    released: bool
+    # The rewriter reads noisy vectors, drawn anew for every batch of every epoch and at test time; else it
+    # reads the private words, which were written once.
+    redraws: bool
+    # The rewriter's code is drawn around its mean, at test time too.
+    samples_code: bool
+    # The classifier starts from the embedding that the rewriter has fine-tuned.
+    classifier_takes_embedding: bool
+    # The authors computed N_w and BERTScore (its precision) on so many lines; null: on all.
+    first_lines: int | None
+
+
+PAPER = Protocol("paper", False, False, False, False, None)
+RELEASE = Protocol("release", True, True, True, True, 100)
+PROTOCOLS = {protocol.name: protocol for protocol in (PAPER, RELEASE)}

@@ -1,0 +1,89 @@
+"""All metrics of one text, with their intervals."""
+
+from collections.abc import Iterable, Sequence
+
+from trlap.errors import TrlapError
+from trlap.metrics import _bootstrap
+from trlap.metrics.base import NOT_ASKED, REWRITTEN, Measure, Scene, TextMetric, Texts
+from trlap.metrics.registry import text_metrics
+from trlap.runs.records import Json
+from trlap.runs.result import Interval, Scores
+
+
+def measure(texts: Texts, scene: Scene, seed: int = 0) -> Scores:
+    """Compare each candidate with its original. A metric without a value has its reason.
+
+    Metrics of ours that are not among `metrics.names` are null; those of other packages are left out.
+    All share the resamples of `metrics.bootstrap`, which depend on `seed` and the number of sentences
+    only. Where a protocol says `first_lines`, the rewritten text's `as_released` has what the authors'
+    code computed on so many.
+    """
+    names = scene.config.names
+    metrics = text_metrics(texts.kind, names)
+    if not texts.originals:
+        reasons = {metric.name: "no sentences to compare" for metric in metrics}
+        return Scores(dict.fromkeys(reasons), {}, {"sentences": 0}, reasons)
+
+    asked = [metric for metric in metrics if metric.name in names]
+    measures, failed = _measures(asked, texts, scene)
+    reasons = {
+        metric.name: failed.get(metric.name, NOT_ASKED)
+        for metric in metrics
+        if metric.name not in measures
+    }
+    details = _sizes(texts)
+    provenance: dict[str, Json] = {}
+    for name, known in measures.items():
+        details |= {f"{name}_{key}": item for key, item in known.details.items()}
+        provenance |= {name: known.provenance} if known.provenance else {}
+    if scene.first_lines is not None and texts.kind == REWRITTEN:
+        released = [metric for metric in metrics if metric.of_first_lines]
+        details["as_released"] = _as_released(released, names, texts, scene)
+
+    intervals: dict[str, Interval] = {}
+    resamples = scene.config.bootstrap
+    if resamples:
+        provenance["intervals"] = _bootstrap.provenance(resamples, seed)
+        intervals = _bootstrap.intervals(measures, resamples, seed)
+    values = {
+        metric.name: measures[metric.name].whole if metric.name in measures else None
+        for metric in metrics
+    }
+    return Scores(values, intervals, details, reasons, provenance)
+
+
+def _measures(
+    metrics: Iterable[TextMetric], texts: Texts, scene: Scene
+) -> tuple[dict[str, Measure], dict[str, str]]:
+    """What could be measured, and of the others why not."""
+    measures, reasons = {}, {}
+    for metric in metrics:
+        try:
+            measures[metric.name] = metric.measure(texts, scene)
+        except TrlapError as error:
+            reasons[metric.name] = str(error)
+    return measures, reasons
+
+
+def _sizes(texts: Texts) -> dict[str, Json]:
+    originals, candidates = texts.original_words, texts.candidate_words
+    return {
+        "sentences": len(originals),
+        "original_words": sum(map(len, originals)),
+        "candidate_words": sum(map(len, candidates)),
+        "empty_originals": sum(not words for words in originals),
+        "empty_candidates": sum(not words for words in candidates),
+    }
+
+
+def _as_released(
+    metrics: Sequence[TextMetric], names: Sequence[str], texts: Texts, scene: Scene
+) -> dict[str, float | None]:
+    """What the authors' code computed; null where a metric was not asked for or cannot be computed."""
+    assert scene.first_lines is not None
+    first = texts.first(scene.first_lines)
+    measures, _ = _measures([metric for metric in metrics if metric.name in names], first, scene)
+    return {
+        metric.name: metric.as_released(measures[metric.name]) if metric.name in measures else None
+        for metric in metrics
+    }

@@ -1,0 +1,56 @@
+"""Logarithms of probabilities that are no floats, and the search for the smallest valid number."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import optimize
+
+Floats = NDArray[np.float64]
+
+
+def log1mexp(x: float) -> float:
+    """ln(1 − e^x) for x ≤ 0."""
+    if x == 0:
+        return -math.inf
+    return math.log(-math.expm1(x)) if x > -math.log(2) else math.log1p(-math.exp(x))
+
+
+def log_subtract(x: Floats, y: Floats) -> Floats:
+    """ln(e^x − e^y) of every pair; −inf where y is not below x."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gap = np.where(y < x, y - x, 0.0)
+        return x + np.where(gap > -math.log(2), np.log(-np.expm1(gap)), np.log1p(-np.exp(gap)))
+
+
+def log_hazard_of(log_p: ArrayLike) -> Floats:
+    """ln(−ln(1 − p)) from ln p. For independent events they add; p may be no float."""
+    log_p = np.asarray(log_p, dtype=np.float64)
+    with np.errstate(divide="ignore"):
+        return np.where(log_p < -37, log_p, np.log(-np.log1p(-np.exp(log_p))))
+
+
+def log_probability_of(log_hazard: float) -> float:
+    """ln p from ln(−ln(1 − p))."""
+    return log_hazard if log_hazard < -37 else log1mexp(-math.exp(log_hazard))
+
+
+def smallest(valid: Callable[[float], bool], low: float, high: float) -> float:
+    """The smallest valid x in (low, high] to a relative 1e-10, on the valid side.
+
+    Validity must be monotone and `high` valid.
+    """
+    while high > low * (1 + 1e-10):
+        middle = math.sqrt(low) * math.sqrt(high)
+        if valid(middle):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def minimise(function: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
+    """(x, f(x)) at a minimum between the two bounds."""
+    minimum = optimize.minimize_scalar(function, bounds=(low, high), method="bounded")
+    return float(minimum.x), float(minimum.fun)

@@ -1,0 +1,57 @@
+"""What scripts/privatize.py says at its end: what was done to the text, what that guarantees, what not."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from trlap.runs.numbers import show_number
+from trlap.runs.summary import guarantee_line, row
+
+if TYPE_CHECKING:
+    from trlap.mechanisms.base import Mechanism
+    from trlap.privatize.privatizer import Privatizer
+
+
+def own_text(privatizer: "Privatizer", sample: Sequence[str], output: str) -> str:
+    from trlap.audit.guarantee import guarantee
+
+    mechanism, lengths = privatizer.mechanism, privatizer.lengths
+    words, texts = privatizer.tokens, lengths.total()
+    lines = [
+        f"trlap · {texts:,} texts, {words:,} words · mechanism {mechanism.name} · to {output}",
+        "",
+    ]
+    if sample:
+        lines += [row("original", sample[0]), row("private", sample[1]), ""]
+    lines.append(row("guarantee", guarantee_line(guarantee(mechanism))))
+    for label, count in (("median", _median(lengths)), ("longest", max(lengths, default=0))):
+        if count:
+            lines.append(row("", _document(mechanism, label, count)))
+    known = f"{privatizer.unknown:,} of {words:,} words are outside the vocabulary"
+    if privatizer.oov == "keep":
+        lines.append(row("LEAKED", f"{known} and were let through unprotected (oov=keep)"))
+    else:
+        lines.append(row("unknown", f"{known}; each was privatised as <unk>"))
+    lines.append(
+        row("note", "case and spacing are normalised; every word was privatised once, for itself")
+    )
+    unprotected = "the number of words in a text, the order of texts, labels and other columns"
+    lines.append(row("", f"not protected: {unprotected}"))
+    return "\n".join(lines)
+
+
+def _document(mechanism: "Mechanism", label: str, words: int) -> str:
+    pure = mechanism.epsilon_at(-math.inf)
+    basic = "" if math.isinf(pure) else f"{show_number(words * pure)}-DP by adding up, "
+    composed = mechanism.compose(math.log(1e-6), words).epsilon
+    return f"{label} text of {words:,} words: {basic}({show_number(composed)}, 10⁻⁶)-DP composed"
+
+
+def _median(lengths: Counter[int]) -> int:
+    half, seen = lengths.total() / 2, 0
+    for words in sorted(lengths):
+        seen += lengths[words]
+        if seen >= half:
+            return words
+    return 0

@@ -1,0 +1,94 @@
+"""The frontier: utility against the privacy that was really given, all mechanisms on one axis."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from trlap.metrics.registry import named
+from trlap.report import downstream
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+KEYS = ["panel", "dataset", "embedding", "mechanism", "calibration"]
+VALUES = ["epsilon_1e6", "value", "floor"]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One metric, of the private words or of a classifier; its axis has the metric's name or its meaning."""
+
+    metric: str
+    of_private_words: bool = True
+    explained: bool = True
+
+    @property
+    def name(self) -> str:
+        """The column of results that it shows."""
+        return f"private_{self.metric}" if self.of_private_words else self.metric
+
+    @property
+    def axis(self) -> str:
+        metric = named(self.metric)
+        return metric.meaning if self.explained else metric.label
+
+
+PANELS = (
+    Panel("n_w"),
+    Panel("rouge1", explained=False),
+    Panel("cosine"),
+    Panel("accuracy", of_private_words=False, explained=False),
+)
+
+
+def frontier_points(results: "pd.DataFrame", classified: "pd.DataFrame") -> "pd.DataFrame":
+    """The frontier's points: panel, data, mechanism, calibration, ε, exact ε at δ = 10⁻⁶, value, floor.
+
+    A line is one mechanism with one calibration on one dataset, one embedding and one sample of the data;
+    a panel has the dataset, embedding and sample with most cells. Only protocol=paper: under release
+    nothing is protected.
+    """
+    import pandas as pd
+
+    parts = _of_private_words(results)
+    embeddings = set(classified.embedding)
+    if parts:
+        embeddings &= set(parts[0].embedding)
+    parts.append(_learned(classified, embeddings))
+    columns = [*KEYS, "noise", "epsilon", *VALUES]
+    points = pd.concat([part[columns] for part in parts if len(part)] or [parts[-1][columns]])
+    points = points[points.value.notna() & points.epsilon_1e6.notna()]
+    lines = [
+        downstream.commonest(line, ["noise"]).groupby([*KEYS, "epsilon"], dropna=False)
+        for _, line in points.groupby(KEYS, dropna=False, sort=False)
+    ]
+    if not lines:
+        return points[[*KEYS, "epsilon", *VALUES]]
+    # over seeds
+    means = [line[VALUES].mean().reset_index() for line in lines]
+    return pd.concat(means, ignore_index=True)
+
+
+def _of_private_words(results: "pd.DataFrame") -> list["pd.DataFrame"]:
+    """A part for each panel of the private words; none where no run has them."""
+    if results.empty:
+        return []
+    rows = results[results.protocol == "paper"]
+    rows = rows[rows.private_n_w.notna() & rows.epsilon_1e6.notna()]
+    if rows.empty:
+        return []
+    rows = downstream.commonest(rows, ["dataset", "embedding", "data"])
+    parts = []
+    for panel in PANELS:
+        if panel.of_private_words:
+            floors = [run.private_metrics.best_constant(panel.metric) for run in rows.result]
+            parts.append(rows.assign(panel=panel.name, value=rows[panel.name], floor=floors))
+    return parts
+
+
+def _learned(classified: "pd.DataFrame", embeddings: set[str]) -> "pd.DataFrame":
+    """Accuracies, on the embedding of the other panels where there is one."""
+    rows = downstream.plain(classified)
+    rows = rows[rows.embedding.isin(embeddings or set(rows.embedding))]
+    rows = downstream.commonest(rows, ["dataset", "embedding", "data", *downstream.GROUP])
+    rows = rows.assign(panel="accuracy", value=rows.accuracy, floor=rows.majority)
+    return rows.rename(columns={"exact_epsilon_at_delta_1e6": "epsilon_1e6"})

@@ -1,0 +1,42 @@
+"""How mechanisms are shown: each says so itself, and one that is not installed here gets a look of its own."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from trlap.errors import TrlapError
+from trlap.mechanisms._look import Look
+from trlap.mechanisms.registry import MECHANISMS
+from trlap.report.published import ORDER
+
+
+@dataclass(frozen=True)
+class Appearance:
+    """One colour, marker and dash throughout, so that figures also read in grey.
+
+    `label` is the mechanism's name in the paper's tables. `calibrated`: `calibration` says anything of it.
+    """
+
+    colour: str
+    marker: str
+    dash: str
+    label: str
+    calibrated: bool
+
+
+@cache
+def appearance(name: str) -> Appearance:
+    """Results of a mechanism may be read where its package is not installed."""
+    try:
+        mechanism = MECHANISMS.find(name)
+    except TrlapError:
+        look, label, calibrated = Look.of(name), name, False
+    else:
+        look, label, calibrated = mechanism.look, mechanism.label, mechanism.calibrated
+    return Appearance(look.colour, look.marker, look.dash, label, calibrated)
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """As legends have them: the paper's first, then those that the study added, then all others."""
+    places = {name: place for place, name in enumerate(ORDER)}
+    return sorted(set(names), key=lambda name: (places.get(name, len(ORDER)), name))

@@ -1,0 +1,56 @@
+"""What a report is about: results and the paper's numbers, and all that is made of them."""
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trlap.report import downstream, examples, published, tables
+from trlap.report.claims import Verdict, check_claims
+from trlap.report.frontier import frontier_points
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Material:
+    """Each part is computed once, when somebody asks for it. `folder` holds the paper's numbers."""
+
+    def __init__(self, results: "pd.DataFrame", folder: Path) -> None:
+        self.results = results
+        self.numbers = published.load_published(folder / "tables.csv")
+        self.accuracies = published.load_published(folder / "figures.csv")
+
+    @cached_property
+    def cells(self) -> list[tables.Cell]:
+        return tables.table_cells(self.results, self.numbers)
+
+    @cached_property
+    def sizes(self) -> dict[str, str]:
+        """For each run, what it was made from."""
+        if self.results.empty:
+            return {}
+        return dict(zip(self.results["name"], self.results["size"], strict=True))
+
+    @cached_property
+    def verdicts(self) -> list[Verdict]:
+        return check_claims(self.results)
+
+    @cached_property
+    def classified(self) -> "pd.DataFrame":
+        return downstream.classified(self.results, self.accuracies)
+
+    @cached_property
+    def points(self) -> "pd.DataFrame":
+        return frontier_points(self.results, self.classified)
+
+    @cached_property
+    def text_tables(self) -> list[tables.TextTable]:
+        further = (
+            downstream.whole_table(self.classified),
+            downstream.debias_table(self.classified),
+        )
+        return [tables.table4(self.results), *(table for table in further if table.rows)]
+
+    @cached_property
+    def examples(self) -> list[examples.Example]:
+        return examples.sentences(self.results)

@@ -1,0 +1,70 @@
+"""report.md: claims, tables, figures and examples."""
+
+from collections.abc import Iterable, Sequence
+
+from trlap.report.claims import Verdict
+from trlap.report.examples import Example
+from trlap.report.looks import appearance
+from trlap.report.published import ORIGINAL, PaperTable
+from trlap.report.tables import Cell, Column, TextTable, blocks, missing
+
+# of a verdict; the page shows all
+NUMBERS = 8
+
+
+def claims(verdicts: Iterable[Verdict]) -> str:
+    lines = [
+        "### The paper's claims",
+        "",
+        "| claim | protocol | verdict | by |",
+        "|---|---|---|---|",
+    ]
+    for v in verdicts:
+        numbers = "; ".join(v.numbers[:NUMBERS]) + (" …" if len(v.numbers) > NUMBERS else "")
+        lines.append(f"| {v.claim} | {v.protocol} | **{v.verdict}** | {v.test}: {numbers or '–'} |")
+    return "\n".join([*lines, ""])
+
+
+def paper_table(table: PaperTable, cells: Sequence[Cell], sizes: dict[str, str]) -> str:
+    lines = [f"### Table {table.number}: {table.title}", ""]
+    for block in blocks(table, cells, sizes):
+        heads = [_head(column) for column in block.columns]
+        measured = f" · ours on {block.size}" if block.size else ""
+        lines += [f"**{block.dataset.capitalize()}**{measured}", ""]
+        lines += [f"| | {' | '.join(heads)} |", f"|---|{'---:|' * len(heads)}"]
+        for line in block.lines:
+            marked = [f"**{t}**" if i in line.bold else t for i, t in enumerate(line.texts)]
+            lines.append(f"| {line.label} | {' | '.join(marked)} |")
+        lines.append("")
+    lines += [table.note, ""]
+    if commands := missing(table, cells):
+        lines += ["Missing cells are filled by", "```", *commands, "```", ""]
+    return "\n".join(lines)
+
+
+def _head(column: Column) -> str:
+    mechanism, epsilon = column
+    return "Original ∞" if column == ORIGINAL else f"{appearance(mechanism).label} {epsilon:g}"
+
+
+def text_table(table: TextTable) -> str:
+    lines = [f"### {table.title}", ""]
+    for row in (table.heads, ["---"] * len(table.heads), *table.rows):
+        lines.append(f"| {' | '.join(row)} |")
+    return "\n".join([*lines, "", *(f"- {note}" for note in table.notes), ""])
+
+
+def figure(name: str, caption: str) -> str:
+    return f"![{caption}]({name}.svg)\n"
+
+
+def examples(shown: Iterable[Example]) -> str:
+    lines = ["### Figures 1 and 6: one sentence under each mechanism (changed words in bold)", ""]
+    for example in shown:
+        lines += [example.title, "", f"- original: {example.original}"]
+        for line in example.lines:
+            words = [f"**{word.text}**" if word.changed else word.text for word in line.words]
+            lines.append(f"- {line.label}: {' '.join(words)}")
+        lines.append("")
+    # <unk> is a word, not a tag
+    return "\n".join(lines).replace("<", "\\<")

@@ -1,0 +1,220 @@
+"""index.html: the whole report as one page that needs no network, with every run to look at."""
+
+import base64
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trlap.files import jsonable
+from trlap.metrics.base import REWRITTEN, Metric
+from trlap.metrics.registry import in_order
+from trlap.report import groups
+from trlap.report.looks import appearance
+from trlap.report.plain import without_nulls
+from trlap.report.published import MECHANISMS, TABLES, PaperTable
+from trlap.report.tables import Block, Cell, blocks, missing
+from trlap.runs import records
+from trlap.runs.records import Json
+from trlap.runs.result import RunResult
+
+if TYPE_CHECKING:
+    from trlap.report.gallery import Drawing
+    from trlap.report.material import Material
+
+# what stands before the name of a metric of the private words
+PRIVATE = "private_"
+# names of columns that a reader knows at once
+TITLES = {"private_n_w": "kept"}
+# metrics that the table leaves out, for its width
+LEFT_OUT = ("bleu", "private_rouge1", "private_bleu", "private_bertscore")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table of runs. `digits`: behind the point, or "ε" for three that count."""
+
+    key: str
+    title: str
+    digits: int | str | None = None
+
+
+@dataclass(frozen=True)
+class Picture:
+    name: str
+    caption: str
+    data: str
+
+
+@dataclass(frozen=True)
+class PageLine:
+    """`kind` is what the page's style knows it by; a cell is its text and whether it is bold."""
+
+    label: str
+    kind: str
+    cells: list[tuple[str, bool]]
+
+
+@dataclass(frozen=True)
+class PageBlock:
+    dataset: str
+    size: str | None
+    labels: list[str]
+    span: int
+    epsilons: list[str]
+    lines: list[PageLine]
+
+
+@dataclass(frozen=True)
+class PageTable:
+    number: int
+    title: str
+    note: str
+    missing: list[str]
+    blocks: list[PageBlock]
+
+    @property
+    def run(self) -> bool:
+        """Whether any cell of it was run."""
+        return any(block.size for block in self.blocks)
+
+
+def render(material: "Material", drawn: Sequence["Drawing"], folder: Path) -> str:
+    """The page; figures are in `folder` already, and runs beside it are linked."""
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+    runs = _runs(material, folder)
+    template = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
+    return (
+        Environment(autoescape=True)
+        .from_string(template)
+        .render(
+            runs=runs,
+            made=date.today().isoformat(),
+            claims=material.verdicts,
+            figures=[_picture(drawing, folder) for drawing in drawn],
+            tables=[_table(table, material.cells, material.sizes) for table in TABLES],
+            further=material.text_tables,
+            examples=material.examples,
+            data=Markup(_script(runs)),
+            columns=Markup(_script(columns(material))),
+        )
+    )
+
+
+def _script(value: Json) -> str:
+    """JSON inside a page: a text from a run must not end the script."""
+    return json.dumps(jsonable(value), ensure_ascii=False).replace("</", "<\\/")
+
+
+def _picture(drawing: "Drawing", folder: Path) -> Picture:
+    data = base64.b64encode((folder / f"{drawing.name}.svg").read_bytes()).decode()
+    return Picture(drawing.name, drawing.caption, data)
+
+
+# ---------------------------------------------------------------------------------------------- all runs
+
+
+def columns(material: "Material") -> list[Column]:
+    """What the table of runs shows: settings, guarantee, the private words, classifier, rewritten text."""
+    results = [] if material.results.empty else list(material.results.result)
+    private = _metrics((run.private_metrics.values for run in results), PRIVATE)
+    rest = _metrics((run.metrics.values for run in results), "")
+    learned = [column for column in rest if column.key == "accuracy"]
+    return [
+        Column("mechanism", "mechanism"),
+        Column("epsilon", "ε", "ε"),
+        Column("epsilon_1e6", "exact ε", "ε"),
+        Column("holds", "holds"),
+        Column("protocol", "protocol"),
+        Column("dataset", "dataset"),
+        Column("embedding", "vectors"),
+        Column("train", "train"),
+        *private,
+        *learned,
+        Column("reads", "classifier reads"),
+        *(column for column in rest if column not in learned),
+    ]
+
+
+def _metrics(every: Iterable[dict[str, float | None]], prefix: str) -> list[Column]:
+    names = {name for values in every for name in values if prefix + name not in LEFT_OUT}
+    return [
+        Column(prefix + metric.name, _title(metric, prefix), metric.summary_digits)
+        for metric in in_order(names)
+    ]
+
+
+def _title(metric: Metric, prefix: str) -> str:
+    """A metric that both texts have is told apart by its title."""
+    if prefix + metric.name in TITLES:
+        return TITLES[prefix + metric.name]
+    return f"{metric.label}, private" if prefix and REWRITTEN in metric.texts else metric.label
+
+
+def _runs(material: "Material", folder: Path) -> list[dict[str, Json]]:
+    shown = [column.key for column in columns(material) if column.key not in ("train", "reads")]
+    runs = []
+    for row in material.results.to_dict("records"):
+        result: RunResult = row["result"]
+        # pandas has NaN where a metric is null
+        known = {key: None if row[key] != row[key] else row[key] for key in shown}
+        runs.append(
+            {"name": result.name, "size": row["size"], "command": row["command"]}
+            | known
+            | {
+                "examples": records.to_json(result.details.examples),
+                "guarantee": without_nulls(records.to_json(result.guarantee)),
+                "config": groups.kept(result),
+                "reads": reads(result),
+                "train": result.details.sizes["train"],
+                "folder": f"../{result.name}/" if (folder.parent / result.name).is_dir() else None,
+            }
+        )
+    return runs
+
+
+def reads(result: RunResult) -> str | None:
+    """What the classifier was trained and tested on, if there was one."""
+    if result.details.classify is None:
+        return None
+    inputs = result.details.classify.inputs
+    undone = "" if inputs.debias == "none" else f", {inputs.debias}"
+    return f"{inputs.train_on} → {inputs.test_on}{undone}"
+
+
+# ------------------------------------------------------------------------------------- the paper's tables
+
+
+def _table(table: PaperTable, cells: Sequence[Cell], sizes: dict[str, str]) -> PageTable:
+    return PageTable(
+        table.number,
+        table.title,
+        table.note,
+        missing(table, cells),
+        [_block(block) for block in blocks(table, cells, sizes)],
+    )
+
+
+def _block(block: Block) -> PageBlock:
+    """Lines without any run are left out."""
+    styles = {"published": "published", "difference": "quiet"}
+    return PageBlock(
+        block.dataset,
+        block.size,
+        [appearance(name).label for name in MECHANISMS],
+        block.span,
+        [f"{epsilon:g}" for _, epsilon in block.columns[1:]],
+        [
+            PageLine(
+                line.label.replace("`", ""),
+                styles.get(line.kind, ""),
+                [(text, place in line.bold) for place, text in enumerate(line.texts)],
+            )
+            for line in block.lines
+            if set(line.texts) - {"missing", "–"}
+        ],
+    )

@@ -1,0 +1,27 @@
+"""Numbers as people read them: ε, δ and powers of ten."""
+
+import math
+
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def show_number(value: float) -> str:
+    return "∞" if value == math.inf else f"{value:.4g}"
+
+
+def show_delta(log10_delta: float) -> str:
+    if log10_delta == -math.inf:
+        return "0"
+    if log10_delta > -3:
+        return f"{10**log10_delta:.3g}"
+    # so that 9.95 becomes 1 of the next power
+    exponent = math.floor(log10_delta + 0.0022)
+    mantissa = f"{10 ** (log10_delta - exponent):.2g}"
+    power = f"10{str(exponent).translate(SUPERSCRIPTS)}"
+    return power if mantissa == "1" else f"{mantissa}·{power}"
+
+
+def show_promise(epsilon: float, log10_delta: float) -> str:
+    if log10_delta == -math.inf:
+        return f"{show_number(epsilon)}-DP"
+    return f"({show_number(epsilon)}, {show_delta(log10_delta)})-DP"

@@ -1,0 +1,72 @@
+"""Stage `audit`: claimed, exact, attacked, for this mechanism, vocabulary and parameters."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trlap.config.door import Config
+from trlap.files import content, read_json, write_json
+from trlap.models.registry import REWRITERS
+from trlap.runs import records
+from trlap.runs.records import Json
+from trlap.stages.base import Inputs, Stage
+from trlap.stages.corpus import CORPUS
+from trlap.stages.embedding import EMBEDDING
+from trlap.stages.guarantee import GUARANTEE
+from trlap.stages.vocabulary import VOCABULARY
+
+if TYPE_CHECKING:
+    from trlap.audit.records import Audit as Findings
+
+
+class Audit(Stage["Findings"]):
+    name = "audit"
+    version = 1
+    keys = ("audit", "seed")
+    published = ("audit.json",)
+
+    def reads(self, config: Config) -> tuple[Stage[Any], ...]:
+        return (CORPUS, VOCABULARY, EMBEDDING, GUARANTEE)
+
+    def key(self, config: Config) -> dict[str, Json]:
+        sizes = config.plain["audit"] | {"masked_lm": content(config.audit.masked_lm)}
+        return {"audit": sizes, "seed": config.seed, "draws": self.draws(config)}
+
+    def draws(self, config: Config) -> int | None:
+        """How often a word's noise is drawn, where that is more than once."""
+        if not config.protocol.redraws:
+            return None
+        return REWRITERS.find(config.model.kind).passes(config.model.keys)
+
+    def check(self, config: Config) -> None:
+        from trlap.audit.attacks.registry import ATTACKS
+
+        for name in config.audit.attacks:
+            ATTACKS.require(name)
+
+    def run(self, inputs: Inputs) -> "Findings":
+        import numpy as np
+
+        from trlap.audit import audit
+
+        config = inputs.config
+        tokens, offsets = inputs[VOCABULARY].encode(inputs[CORPUS].splits["test"].texts)
+        return audit(
+            inputs.mechanism,
+            lengths=np.diff(offsets).tolist(),
+            tokens=tokens,
+            epochs=self.draws(config),
+            cfg=config.audit,
+            seed=config.seed,
+            guarantee=inputs[GUARANTEE],
+        )
+
+    def write(self, output: "Findings", folder: Path) -> None:
+        write_json(folder / "audit.json", records.to_json(output))
+
+    def read(self, folder: Path) -> "Findings":
+        from trlap.audit.records import Audit as Findings
+
+        return records.from_json(Findings, read_json(folder / "audit.json"))
+
+
+AUDIT = Audit()

@@ -1,0 +1,142 @@
+"""Stage `classify`: a classifier learns the labels from private, rewritten or original text."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trlap.config.door import Config
+from trlap.data.rows import Rows
+from trlap.errors import TrlapError
+from trlap.files import read_json, write_json
+from trlap.models.registry import CLASSIFIERS, REWRITERS
+from trlap.runs import records
+from trlap.runs.records import Json
+from trlap.runs.result import Classified
+from trlap.stages.base import Inputs, Stage
+from trlap.stages.corpus import CORPUS
+from trlap.stages.embedding import EMBEDDING
+from trlap.stages.privatize import PRIVATIZE, original_rows
+from trlap.stages.rewrite import REWRITE
+from trlap.stages.vocabulary import VOCABULARY
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Classify(Stage[Classified]):
+    name = "classify"
+    version = 1
+    keys = ("classifier", "classify")
+
+    def reads(self, config: Config) -> tuple[Stage[Any], ...]:
+        """Only what this config makes it read, so that equal trainings are done once."""
+        stages: tuple[Stage[Any], ...] = (CORPUS, VOCABULARY, EMBEDDING)
+        if "private" in sides(config):
+            stages += (PRIVATIZE,)
+        if "rewritten" in sides(config) or config.protocol.classifier_takes_embedding:
+            stages += (REWRITE,)
+        return stages
+
+    def key(self, config: Config) -> dict[str, Json]:
+        noisy = config.epsilon < float("inf")
+        classifier = CLASSIFIERS.find(config.classifier.kind)
+        return {
+            "kind": config.classifier.kind,
+            "classifier": classifier.fingerprint(config.classifier.keys),
+            "classify": asdict(config.classify) | {"debias": debias(config)},
+            # what it says of protection depends on it
+            "noisy": noisy,
+        }
+
+    def skipped(self, config: Config) -> str | None:
+        if config.dataset.label is None:
+            return "the dataset has no labels; dataset.label names their column"
+        return None
+
+    def check(self, config: Config) -> None:
+        for side, stage in (("private", "privatize"), ("rewritten", "rewrite")):
+            if side in sides(config) and stage not in config.stages:
+                raise TrlapError(
+                    f"stages: classify reads {side} text, which {stage} writes; add {stage}"
+                )
+        classifier = CLASSIFIERS.find(config.classifier.kind)
+        how = config.classify.debias
+        if how != "none" and not ("private" in sides(config) and classifier.reads_vectors):
+            raise TrlapError(
+                f"classify.debias={how}: it is for word vectors of private text; set it to none"
+            )
+        if config.protocol.classifier_takes_embedding:
+            self._check_embedding(config, classifier.reads_vectors)
+        classifier.check(config.classifier.keys)
+
+    def _check_embedding(self, config: Config, reads_vectors: bool) -> None:
+        starts = (
+            f"protocol={config.protocol.name}: its classifier starts from the auto-encoder's "
+            "word vectors; "
+        )
+        if not reads_vectors:
+            raise TrlapError(starts + "use classifier=average or bilstm")
+        if "rewrite" not in config.stages:
+            raise TrlapError(starts + "add rewrite to stages")
+
+    def check_things(self, config: Config) -> None:
+        from trlap.mechanisms import registry
+
+        if debias(config) != "none":
+            registry.check_undoing(config.mechanism.name, debias(config))
+
+    def run(self, inputs: Inputs) -> Classified:
+        from trlap.models.classifiers.base import ClassifyTask
+
+        config = inputs.config
+        task = ClassifyTask(
+            rows=self._rows(inputs),
+            label_names=inputs[CORPUS].label_names or (),
+            train_on=config.classify.train_on,
+            test_on=config.classify.test_on,
+            debias=debias(config),
+            vocabulary=inputs[VOCABULARY],
+            vectors=self._vectors(inputs),
+            mechanism=inputs.mechanism,
+            machine=inputs.machine,
+        )
+        return CLASSIFIERS.find(config.classifier.kind)(config.classifier.keys, task).classify()
+
+    def _rows(self, inputs: Inputs) -> Rows:
+        stages = self.reads(inputs.config)
+        if PRIVATIZE in stages:
+            rows = inputs[PRIVATIZE].rows
+        else:
+            splits = inputs[CORPUS].splits
+            rows = {name: original_rows(name, split) for name, split in splits.items()}
+        if "rewritten" in sides(inputs.config):
+            return rows | inputs[REWRITE].rows
+        return rows
+
+    def _vectors(self, inputs: Inputs) -> "NDArray[np.float32]":
+        vectors = inputs[EMBEDDING].vectors
+        if not inputs.config.protocol.classifier_takes_embedding:
+            return vectors
+        rewriter = REWRITERS.find(inputs.config.model.kind)
+        tuned = rewriter.embedding_of(inputs[REWRITE].folder, len(vectors))
+        return vectors if tuned is None else tuned
+
+    def write(self, output: Classified, folder: Path) -> None:
+        write_json(folder / "classify.json", records.to_json(output))
+
+    def read(self, folder: Path) -> Classified:
+        return records.from_json(Classified, read_json(folder / "classify.json"))
+
+
+def sides(config: Config) -> set[str]:
+    """Which texts the classifier reads."""
+    return {config.classify.train_on, config.classify.test_on}
+
+
+def debias(config: Config) -> str:
+    """Without noise there is nothing to undo."""
+    return config.classify.debias if config.epsilon < float("inf") else "none"
+
+
+CLASSIFY = Classify()

@@ -1,0 +1,44 @@
+"""Stage `embedding`: a vector for every word of the vocabulary."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trlap.config.door import Config
+from trlap.runs.records import Json
+from trlap.stages.base import Inputs, Stage
+from trlap.stages.vocabulary import VOCABULARY
+
+if TYPE_CHECKING:
+    from trlap.embeddings.vectors import Embedding as Vectors
+
+
+class Embedding(Stage["Vectors"]):
+    name = "embedding"
+    version = 1
+    keys = ("embedding",)
+    optional = False
+    shared = True
+
+    def reads(self, config: Config) -> tuple[Stage[Any], ...]:
+        return (VOCABULARY,)
+
+    def key(self, config: Config) -> dict[str, Json]:
+        from trlap.embeddings.vectors import fingerprint
+
+        return fingerprint(config.embedding)
+
+    def run(self, inputs: Inputs) -> "Vectors":
+        from trlap.embeddings.vectors import build_embedding
+
+        return build_embedding(inputs.config.embedding, inputs[VOCABULARY].words)
+
+    def write(self, output: "Vectors", folder: Path) -> None:
+        output.save(folder)
+
+    def read(self, folder: Path) -> "Vectors":
+        from trlap.embeddings.vectors import Embedding as Vectors
+
+        return Vectors.read(folder)
+
+
+EMBEDDING = Embedding()

@@ -1,0 +1,112 @@
+"""Doing stages: each once, in a folder that stands for all that it depends on."""
+
+import logging
+import shutil
+import time
+from collections.abc import Callable
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from trlap.config.door import Config
+from trlap.runs import provenance
+from trlap.runs.cache import cached
+from trlap.runs.result import StageProvenance
+from trlap.stages.base import Identity, Stage
+
+if TYPE_CHECKING:
+    from trlap.mechanisms.base import Mechanism
+    from trlap.models.base import Machine
+
+Output = TypeVar("Output")
+logger = logging.getLogger(__name__)
+
+
+class Execution:
+    """The stages of one run. `tell` hears of each stage before and after it is done."""
+
+    def __init__(self, config: Config, tell: Callable[[str, str | None], None]) -> None:
+        self.config, self.tell = config, tell
+        self.identity = Identity(config)
+        self.cache = Path(config.outputs) / "cache"
+        self.seconds: dict[str, float] = {}
+
+    @cached_property
+    def machine(self) -> "Machine":
+        return provenance.this_machine(self.config.device, self.config.threads)
+
+    @cached_property
+    def mechanism(self) -> "Mechanism":
+        from trlap.stages.embedding import EMBEDDING
+        from trlap.stages.noise import make_mechanism
+        from trlap.stages.vocabulary import VOCABULARY
+
+        return make_mechanism(
+            self.config, self[VOCABULARY], self[EMBEDDING], self.machine.device, self.cache
+        )
+
+    def __getitem__(self, stage: Stage[Output]) -> Output:
+        """The output of a stage that was done."""
+        folder = self.cache / self.identity.folder(stage)
+        # what cells on the same data share is read once in a process; nobody changes it
+        return _kept(stage, folder) if stage.shared else self._read(stage, folder)
+
+    def _read(self, stage: Stage[Output], folder: Path) -> Output:
+        if stage.name not in self._outputs:
+            self._outputs[stage.name] = stage.read(folder)
+        output: Output = self._outputs[stage.name]
+        return output
+
+    @cached_property
+    def _outputs(self) -> dict[str, Any]:
+        return {}
+
+    def provenance(self, stage: Stage[Any]) -> StageProvenance | None:
+        return provenance.read(self.cache / self.identity.folder(stage))
+
+    def do(self, stage: Stage[Any]) -> Path:
+        """Do a stage unless its folder is there."""
+        started = time.perf_counter()
+        self.tell(stage.name, None)
+        name = self.identity.folder(stage)
+        redo = self.config.force and not stage.shared
+        folder = cached(
+            self.cache, stage.name, self.identity.key(stage), self._builder(stage, redo), redo
+        )
+        self.seconds[stage.name] = round(time.perf_counter() - started, 3)
+        logger.info("stage %s: %s, %.3f s", stage.name, name, self.seconds[stage.name])
+        self.tell(stage.name, name)
+        return folder
+
+    def _builder(self, stage: Stage[Any], redo: bool) -> Callable[[Path], None]:
+        scratch = self.cache / f".{self.identity.folder(stage)}.partial"
+
+        def build(folder: Path) -> None:
+            if redo:
+                shutil.rmtree(scratch, ignore_errors=True)
+            started = time.time()
+            stage.write(stage.run(StageInputs(self, scratch)), folder)
+            provenance.write(folder, self.machine, started)
+
+        return build
+
+
+class StageInputs:
+    """What a stage is given: see `trlap.stages.base.Inputs`."""
+
+    def __init__(self, execution: Execution, scratch: Path) -> None:
+        self.config, self.machine = execution.config, execution.machine
+        self.scratch = scratch
+        self._execution = execution
+
+    def __getitem__(self, stage: Stage[Output]) -> Output:
+        return self._execution[stage]
+
+    @property
+    def mechanism(self) -> "Mechanism":
+        return self._execution.mechanism
+
+
+@lru_cache(maxsize=6)
+def _kept(stage: Stage[Any], folder: Path) -> Any:
+    return stage.read(folder)

@@ -1,0 +1,52 @@
+"""Stage `guarantee`: what was claimed and what is exactly true, by mathematics alone. Done in every run."""
+
+from pathlib import Path
+from typing import Any
+
+from trlap.config.door import Config
+from trlap.errors import TrlapError
+from trlap.files import read_json, write_json
+from trlap.mechanisms.registry import RELEASED, parameters
+from trlap.runs import records
+from trlap.runs.result import Guarantee as Claims
+from trlap.stages.base import Inputs, Stage
+from trlap.stages.embedding import EMBEDDING
+from trlap.stages.noise import NOISE, noise_key
+
+
+class Guarantee(Stage[Claims]):
+    name = "guarantee"
+    version = 1
+    keys = NOISE
+    optional = False
+
+    def reads(self, config: Config) -> tuple[Stage[Any], ...]:
+        return (EMBEDDING,)
+
+    def key(self, config: Config) -> dict[str, Any]:
+        return noise_key(config)
+
+    def check(self, config: Config) -> None:
+        name = config.mechanism.name
+        if config.protocol.released and name not in RELEASED:
+            raise TrlapError(
+                f"protocol={config.protocol.name}: the authors' code has no mechanism={name}; "
+                f"it has {', '.join(RELEASED.names)}"
+            )
+
+    def check_things(self, config: Config) -> None:
+        parameters(config.mechanism.name, dict(config.mechanism.keys))
+
+    def run(self, inputs: Inputs) -> Claims:
+        from trlap.audit.guarantee import guarantee
+
+        return guarantee(inputs.mechanism)
+
+    def write(self, output: Claims, folder: Path) -> None:
+        write_json(folder / "guarantee.json", records.to_json(output))
+
+    def read(self, folder: Path) -> Claims:
+        return records.from_json(Claims, read_json(folder / "guarantee.json"))
+
+
+GUARANTEE = Guarantee()

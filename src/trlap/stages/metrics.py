@@ -1,0 +1,78 @@
+"""Stage `metrics`: private and rewritten text compared with the originals of the test split."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trlap.config.door import Config
+from trlap.data.rows import texts
+from trlap.errors import TrlapError
+from trlap.files import content, read_json, write_json
+from trlap.runs import records
+from trlap.runs.records import Json
+from trlap.runs.result import Scores
+from trlap.stages.base import Inputs, Stage
+from trlap.stages.embedding import EMBEDDING
+from trlap.stages.privatize import PRIVATIZE
+from trlap.stages.rewrite import REWRITE
+from trlap.stages.vocabulary import VOCABULARY
+
+
+@dataclass(frozen=True)
+class Measured:
+    private: Scores
+    rewritten: Scores | None = None
+
+
+class Metrics(Stage[Measured]):
+    name = "metrics"
+    version = 1
+    keys = ("metrics", "protocol")
+
+    def reads(self, config: Config) -> tuple[Stage[Any], ...]:
+        rewritten = (REWRITE,) if "rewrite" in config.stages else ()
+        return (PRIVATIZE, *rewritten, VOCABULARY, EMBEDDING)
+
+    def key(self, config: Config) -> dict[str, Json]:
+        bertscore = config.plain["metrics"]["bertscore"]
+        model = content(config.metrics.bertscore.model)
+        return config.plain["metrics"] | {"bertscore": bertscore | {"model": model}}
+
+    def check(self, config: Config) -> None:
+        from trlap.metrics.registry import METRICS as KNOWN
+
+        if "privatize" not in config.stages:
+            raise TrlapError("stages: metrics compares what privatize writes; add privatize")
+        for name in config.metrics.names:
+            KNOWN.require(name)
+
+    def run(self, inputs: Inputs) -> Measured:
+        from trlap.metrics import Scene, Texts, measure
+
+        config, rows = inputs.config, inputs[PRIVATIZE].rows
+        scene = Scene(
+            config=config.metrics,
+            device=inputs.machine.device,
+            vocabulary=inputs[VOCABULARY],
+            space=inputs.mechanism.space,
+            first_lines=config.protocol.first_lines,
+        )
+        originals, train = texts(rows["test"], "original"), texts(rows["train"], "original")
+
+        def scores(kind: str, candidates: list[str]) -> Scores:
+            return measure(Texts(kind, originals, candidates, train), scene)
+
+        private = scores("private", texts(rows["test"], "private"))
+        if REWRITE not in self.reads(config):
+            return Measured(private)
+        written = inputs[REWRITE].rows["test"]
+        return Measured(private, scores("rewritten", texts(written, "rewritten")))
+
+    def write(self, output: Measured, folder: Path) -> None:
+        write_json(folder / "scores.json", records.to_json(output))
+
+    def read(self, folder: Path) -> Measured:
+        return records.from_json(Measured, read_json(folder / "scores.json"))
+
+
+METRICS = Metrics()

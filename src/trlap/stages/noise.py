@@ -1,0 +1,51 @@
+"""What the noise depends on: the mechanism of a run, and the keys that say all of it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trlap.config.door import Config
+from trlap.runs.records import Json
+
+if TYPE_CHECKING:
+    from trlap.data.vocabulary import Vocabulary
+    from trlap.embeddings.vectors import Embedding
+    from trlap.mechanisms.base import Mechanism
+
+NOISE = ("protocol", "mechanism", "epsilon", "delta", "clip", "projection", "calibration")
+NO_NOISE = ("protocol", "mechanism", "epsilon")
+
+
+def noise_key(config: Config) -> dict[str, Json]:
+    """Without noise there is nothing to calibrate, so that all such cells are one."""
+    return config.pick(*(NOISE if config.epsilon < float("inf") else NO_NOISE))
+
+
+def make_mechanism(
+    config: Config, vocabulary: "Vocabulary", embedding: "Embedding", device: str, cache: Path
+) -> "Mechanism":
+    """The mechanism on these words. The authors' code does not clip; there C only sets the noise's scale."""
+    from trlap.embeddings.space import Space
+    from trlap.mechanisms import registry
+
+    noiseless = config.epsilon == float("inf")
+    space = Space(
+        vocabulary.words,
+        embedding.vectors,
+        vocabulary.prior,
+        clip=None if config.protocol.released else config.clip,
+        projection="clipped" if noiseless else config.projection,
+        device=device,
+        cache=cache,
+    )
+    mechanism = config.mechanism
+    if config.protocol.released:
+        return registry.make_released(mechanism.name, space, config.epsilon, config.clip)
+    return registry.make(
+        mechanism.name,
+        space,
+        config.epsilon,
+        delta=config.delta,
+        clip=config.clip,
+        calibration=config.calibration,
+        **mechanism.keys,
+    )

@@ -1,0 +1,104 @@
+"""Stage `privatize`: Algorithm 1 on every split, once. All that follows is post-processing."""
+
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trlap.config.door import Config
+from trlap.data.rows import Row, Rows, read_rows, write_rows
+from trlap.files import read_json, write_json
+from trlap.runs.records import Json
+from trlap.runs.result import Counts
+from trlap.stages.base import Inputs, Stage
+from trlap.stages.corpus import CORPUS
+from trlap.stages.embedding import EMBEDDING
+from trlap.stages.noise import NOISE, noise_key
+from trlap.stages.vocabulary import VOCABULARY
+
+if TYPE_CHECKING:
+    from trlap.data.corpus import Split
+
+
+@dataclass(frozen=True)
+class PrivateText:
+    rows: Rows
+    counts: dict[str, Counts]
+
+
+class Privatize(Stage[PrivateText]):
+    name = "privatize"
+    version = 1
+    keys = (*NOISE, "oov", "seed")
+    published = ("private.jsonl",)
+
+    def reads(self, config: Config) -> tuple[Stage[Any], ...]:
+        return (CORPUS, VOCABULARY, EMBEDDING)
+
+    def key(self, config: Config) -> dict[str, Json]:
+        return noise_key(config) | config.pick("oov", "seed")
+
+    def run(self, inputs: Inputs) -> PrivateText:
+        from trlap.privatize.blocks import privatize_texts
+        from trlap.progress import progress
+        from trlap.randomness import block_generator
+
+        config, mechanism, corpus = inputs.config, inputs.mechanism, inputs[CORPUS]
+        device = mechanism.space.device
+        total = sum(text.count(" ") + 1 for split in corpus.splits.values() for text in split.texts)
+        rows: Rows = {}
+        counts: dict[str, Counts] = {}
+        done = 0
+
+        def advance(tokens: int) -> None:
+            nonlocal done
+            done += tokens
+            show(done / total, done)
+
+        with progress(f"privatising with {mechanism.name}", "tokens") as show:
+            for name, split in corpus.splits.items():
+                private = privatize_texts(
+                    mechanism,
+                    inputs[VOCABULARY],
+                    split.texts,
+                    partial(block_generator, config.seed, name, device=device),
+                    config.oov,
+                    advance,
+                )
+                originals = original_rows(name, split)
+                rows[name] = [
+                    replace(row, private=text)
+                    for row, text in zip(originals, private.texts, strict=True)
+                ]
+                counts[name] = Counts(
+                    len(private.texts), private.tokens, private.unknown, private.leaked
+                )
+        return PrivateText(rows, counts)
+
+    def write(self, output: PrivateText, folder: Path) -> None:
+        every = (row for rows in output.rows.values() for row in rows)
+        write_rows(every, folder / "private.jsonl")
+        counts = {split: asdict(count) for split, count in output.counts.items()}
+        write_json(folder / "counts.json", counts)
+
+    def read(self, folder: Path) -> PrivateText:
+        counts = read_json(folder / "counts.json")
+        return PrivateText(
+            read_rows(folder / "private.jsonl"),
+            {split: Counts(**count) for split, count in counts.items()},
+        )
+
+
+def original_rows(name: str, split: "Split") -> list[Row]:
+    """A split of the corpus as rows without private text."""
+    if split.labels is None:
+        return [Row(name, text) for text in split.texts]
+    pairs = zip(split.texts, split.labels, strict=True)
+    return [Row(name, text, label=label) for text, label in pairs]
+
+
+def rewritten_rows(rows: list[Row], texts: list[str]) -> list[Row]:
+    return [replace(row, rewritten=text) for row, text in zip(rows, texts, strict=True)]
+
+
+PRIVATIZE = Privatize()

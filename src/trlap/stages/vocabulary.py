@@ -1,0 +1,52 @@
+"""Stage `vocabulary`: the words, from the training split, which is then taken to be public, or a public list."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trlap.config.door import Config
+from trlap.files import file_sha256
+from trlap.runs.records import Json
+from trlap.stages.base import Inputs, Stage
+from trlap.stages.corpus import CORPUS
+
+if TYPE_CHECKING:
+    from trlap.data.vocabulary import Vocabulary as Words
+
+
+class Vocabulary(Stage["Words"]):
+    name = "vocabulary"
+    version = 1
+    keys = ("dataset.vocabulary", "dataset.vocabulary_size")
+    optional = False
+    shared = True
+
+    def reads(self, config: Config) -> tuple[Stage[Any], ...]:
+        return (CORPUS,)
+
+    def key(self, config: Config) -> dict[str, Json]:
+        source = Path(config.dataset.vocabulary)
+        content = {"words": file_sha256(source)} if source.is_file() else {}
+        return config.pick(*self.keys) | content
+
+    def run(self, inputs: Inputs) -> "Words":
+        from trlap.data import vocabulary
+        from trlap.embeddings.vectors import frequent_words
+
+        dataset = inputs.config.dataset
+        if dataset.vocabulary == "train":
+            texts = inputs[CORPUS].splits["train"].texts
+            return vocabulary.build_vocabulary(texts, dataset.vocabulary_size)
+        if dataset.vocabulary == "public":
+            return vocabulary.public_vocabulary(frequent_words(), dataset.vocabulary_size)
+        return vocabulary.vocabulary_from_file(dataset.vocabulary, dataset.vocabulary_size)
+
+    def write(self, output: "Words", folder: Path) -> None:
+        output.save(folder)
+
+    def read(self, folder: Path) -> "Words":
+        from trlap.data.vocabulary import Vocabulary as Words
+
+        return Words.read(folder)
+
+
+VOCABULARY = Vocabulary()

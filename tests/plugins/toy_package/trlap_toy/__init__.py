@@ -1,0 +1,1 @@
+"""One thing of each kind."""

@@ -1,0 +1,81 @@
+"""Content keys, strict JSON, atomic writes."""
+
+import json
+import math
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from trlap.files import atomic, content, digest, jsonable, write_json
+
+
+def test_digest_depends_on_content_and_not_on_the_order_of_keys() -> None:
+    assert digest({"a": 1, "b": [1.5, "x"]}) == digest({"b": [1.5, "x"], "a": 1})
+    assert digest({"a": 1}) != digest({"a": 2})
+    # strict JSON has no infinity
+    assert digest(math.inf) == digest("inf")
+
+
+def test_json_is_strict(tmp_path: Path) -> None:
+    write_json(tmp_path / "x.json", {"a": math.inf, "b": [-math.inf, np.float32(0.5)]})
+    assert json.loads((tmp_path / "x.json").read_text()) == {"a": "inf", "b": ["-inf", 0.5]}
+    with pytest.raises(ValueError, match="NaN"):
+        jsonable({"a": [math.nan]})
+
+
+def test_atomic_write_leaves_the_old_file_when_the_block_fails(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    with pytest.raises(RuntimeError), atomic(path) as temporary:
+        temporary.write_text("half")
+        raise RuntimeError
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_model_counts_by_its_files_and_a_name_by_itself(tmp_path: Path) -> None:
+    for name, weights in (("a", b"1"), ("b", b"1"), ("c", b"2")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "model.safetensors").write_bytes(weights)
+    a, b, c = (content(str(tmp_path / name)) for name in "abc")
+    assert a == b != c
+    assert content("roberta-large") == "roberta-large"
+    assert content(None) is None
+
+
+@dataclass(frozen=True)
+class Point:
+    x: float
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class Line:
+    points: list[Point]
+    length: np.float64
+
+
+def test_dataclasses_are_objects_with_their_fields_in_order(tmp_path: Path) -> None:
+    line = Line([Point(math.inf), Point(0.5, "end")], np.float64(2.5))
+    plain = {"points": [{"x": "inf", "name": None}, {"x": 0.5, "name": "end"}], "length": 2.5}
+    assert json.dumps(jsonable(line)) == json.dumps(plain)
+    assert digest(line) == digest(plain)
+    write_json(tmp_path / "line.json", {"line": line})
+    assert json.loads((tmp_path / "line.json").read_text()) == {"line": plain}
+    with pytest.raises(ValueError, match="NaN"):
+        jsonable(Point(math.nan))
+
+
+@pytest.mark.parametrize("module", ["trlap.files", "trlap.config.schema", "trlap.data.corpus"])
+def test_what_every_command_imports_imports_nothing_heavy(module: str) -> None:
+    code = (
+        f"import sys, {module}\n"
+        "heavy = {'torch', 'datasets', 'pandas', 'transformers', 'pyarrow', 'scipy', 'lightning'}\n"
+        "print(*sorted(heavy & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
