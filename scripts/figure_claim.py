@@ -6,7 +6,8 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 
-from trlap.privacy import noise as privacy
+from trlap.privacy.composition import paper_log_delta
+from trlap.privacy.truncated_laplace import TruncatedLaplaceNoise, dummy_dimension
 
 matplotlib.use("svg")
 from matplotlib import pyplot as plt
@@ -16,10 +17,11 @@ DIMENSION, CLIP = 300, 1.0
 
 def exact_delta(epsilon: float) -> float:
     """The worst case over all pairs of clipped vectors, at the mechanism's own ε."""
-    nominal = privacy.trlap_dummy_dimension(epsilon, DIMENSION)
-    log_delta = privacy.paper_log_delta(nominal)
-    alpha, A, _ = privacy.trlap_parameters(epsilon, log_delta, nominal, CLIP)
-    return math.exp(privacy.worst_log_delta(epsilon, alpha, A, DIMENSION, CLIP)[0])
+    nominal = dummy_dimension(epsilon, DIMENSION)
+    noise = TruncatedLaplaceNoise.published(
+        epsilon, paper_log_delta(nominal), DIMENSION, CLIP, nominal_dimension=nominal
+    )
+    return math.exp(noise.log_delta(epsilon))
 
 
 def main() -> None:
@@ -32,8 +34,8 @@ def main() -> None:
     line = {"arrowstyle": "-", "color": "#b2182b", "lw": 0.8}
     text = "ε = 10 and 20, with the paper's dummy dimensions"
     for epsilon in (20.0, 10.0):
-        at = (epsilon, exact_delta(epsilon))
-        axes.annotate(text, at, (0.025, 0.3), color="#b2182b", arrowprops=line, va="center")
+        point = (epsilon, exact_delta(epsilon))
+        axes.annotate(text, point, (0.025, 0.3), color="#b2182b", arrowprops=line, va="center")
     axes.axhline(0, color="#2166ac", lw=2.5)
     axes.text(0.011, 0.04, "claimed: δ = 4⁻³⁰⁰ ≈ 10⁻¹⁸¹", color="#2166ac", va="bottom")
     axes.text(

@@ -1,6 +1,7 @@
 """Registries: what is found by a file's name, what by an entry point, and the line for what is neither."""
 
 import sys
+from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from trlap.registry import Registry
 
 
 @pytest.fixture
-def kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A package with two things, a shared part and the contract."""
     folder = tmp_path / "some_kinds"
     folder.mkdir()

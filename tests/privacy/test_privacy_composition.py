@@ -100,9 +100,7 @@ def test_word_response_against_all_sequences(epsilon: float, reach: float, draws
 def test_word_response_against_dp_accounting(epsilon: float, draws: int, words: int) -> None:
     """Which rounds losses up to its grid."""
     log_total = math.log(math.exp(epsilon) + words - 1)
-    laws = [
-        {y: (epsilon if y == w else 0.0) - log_total for y in range(words)} for w in range(2)
-    ]
+    laws = [{y: (epsilon if y == w else 0.0) - log_total for y in range(words)} for w in range(2)]
     theirs = privacy_loss_distribution.from_two_probability_mass_functions(
         *laws, value_discretization_interval=1e-4, pessimistic_estimate=True
     ).self_compose(draws)

@@ -30,8 +30,9 @@ def test_a_run_of_today_has_the_digests_of_the_same_run_of_old(
     old = from_json(json.loads(row))
     assert old.provenance.command is not None
     _, _, *keys = shlex.split(old.provenance.command)
-    config = OmegaConf.to_container(configure(*keys), resolve=True)
-    assert isinstance(config, dict)
+    saved = OmegaConf.to_container(configure(*keys), resolve=True)
+    assert isinstance(saved, dict)
+    config: dict[str, Json] = {str(group): values for group, values in saved.items()}
     new = replace(old, provenance=replace(old.provenance, config=config))
     new = from_json(to_json(new))
     assert [digest(new) for digest in DIGESTS[:3]] == [digest(old) for digest in DIGESTS[:3]]
@@ -90,7 +91,9 @@ def test_what_changes_a_result_parts_runs_and_what_does_not_does_not() -> None:
     assert model is not None
     # what the protocols themselves set is no reason to tell tables apart
     for key, value in (("layers", 2), ("word_noise", {"drop": 0.1}), ("trainer", {"devices": 2})):
-        assert groups.setup(with_config(text, model=model.keys | {key: value})) == groups.setup(text)
+        assert groups.setup(with_config(text, model=model.keys | {key: value})) == groups.setup(
+            text
+        )
     assert groups.setup(with_config(text, model=model.keys | {"epochs": 30})) != groups.setup(text)
     unused = with_config(text, stages=["privatize"], model={})
     assert groups.setup(unused) == groups.setup(with_config(text, stages=["privatize"]))

@@ -39,9 +39,14 @@ def page(browser: Any, address: str) -> Iterator[Any]:
     """On a telephone, at night; a message, an error or a request to the network fails the test."""
     opened = browser.new_page(viewport={"width": 390, "height": 800}, color_scheme="dark")
     problems: list[str] = []
+
+    def check(request: Any) -> None:
+        if not request.url.startswith(("file:", "data:")):
+            problems.append(request.url)
+
     opened.on("console", lambda message: problems.append(message.text))
     opened.on("pageerror", lambda error: problems.append(str(error)))
-    opened.on("request", lambda r: r.url.startswith(("file:", "data:")) or problems.append(r.url))
+    opened.on("request", check)
     opened.goto(address)
     yield opened
     # nothing sticks out

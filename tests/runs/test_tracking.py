@@ -51,7 +51,8 @@ def records(file: Path) -> Iterator[Any]:
         parts += data[at + 7 : at + 7 + length]
         at += 7 + length
         if kind in (1, 4):
-            yield wandb_internal_pb2.Record.FromString(parts)
+            # made when it is imported, so that no type checker sees it
+            yield wandb_internal_pb2.Record.FromString(parts)  # type: ignore[attr-defined]
             parts = b""
 
 

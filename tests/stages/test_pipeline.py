@@ -3,6 +3,7 @@
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Run
@@ -16,7 +17,7 @@ def only_folder(tmp_path: Path) -> Path:
     return folder
 
 
-def result(folder: Path) -> dict:  # type: ignore[type-arg]
+def result(folder: Path) -> dict[str, Any]:
     def refuse(constant: str) -> None:
         raise AssertionError(f"{constant} is not strict JSON")
 

@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trlap.audit.attacks.base import Scene
+from trlap.audit.attacks.base import Findings, Scene
 from trlap.audit.attacks.registry import ATTACKS
 from trlap.audit.channel import matrix
 from trlap.audit.composition import documents
@@ -42,7 +41,7 @@ def audit(
     words = vocabulary(mechanism, rows, seed)
     composition = documents(mechanism, lengths, epochs, stated.exact)
     findings = _findings(Scene(mechanism, tokens, lengths, cfg, seed, words, rows))
-    shown = findings.pop("empirical", None)
+    shown, deniability = findings.pop("empirical", None), findings.pop("deniability", None)
     judged, surprises = attacked(stated, mechanism, shown)
     judged, slips = checked(judged, mechanism, rows, words)
     return Audit(
@@ -50,15 +49,15 @@ def audit(
         vocabulary=words,
         composition=composition,
         empirical=shown,
-        deniability=findings.pop("deniability", None),
         attacks={**_by_name(findings), "confidence": cfg.confidence},
+        deniability=deniability,
         notes=[*mechanism.notes(epochs), *surprises, *slips],
     )
 
 
-def _findings(scene: Scene) -> dict[str, Any]:
+def _findings(scene: Scene) -> dict[str, Findings]:
     """What every attack that is asked for found, by its section of audit.json."""
-    findings: dict[str, Any] = {}
+    findings: dict[str, Findings] = {}
     for name in scene.config.attacks:
         attack = ATTACKS.find(name)()
         if attack.section in findings:
@@ -68,7 +67,7 @@ def _findings(scene: Scene) -> dict[str, Any]:
     return findings
 
 
-def _by_name(findings: Mapping[str, Any]) -> dict[str, Any]:
+def _by_name(findings: Mapping[str, Findings]) -> dict[str, Findings]:
     """The section `attacks`: the rates that stand in it, then the other attacks by their names."""
     named = {
         section.removeprefix("attacks."): findings[section]

@@ -93,7 +93,7 @@ class Distinguished:
     vector: list[Bound]
     word: list[Bound]
 
-    def at(self, point: str) -> list[Bound]:
+    def seen_at(self, point: str) -> list[Bound]:
         """Bounds at one point of release."""
         return self.vector if point == "vector" else self.word
 

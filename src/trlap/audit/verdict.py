@@ -19,7 +19,7 @@ def attacked(
     """With what the attack showed, and what a reader must know of it."""
     if shown is None:
         return (guarantee if mechanism.private else replace(guarantee, empirical=CERTAIN)), []
-    claim, bounds = mechanism.claimed(), shown.at(mechanism.point)
+    claim, bounds = mechanism.claimed(), shown.seen_at(mechanism.point)
     empirical = Empirical(
         epsilon_lower=max(bound.epsilon_lower for bound in bounds),
         delta_lower=_largest(bounds),

@@ -110,8 +110,6 @@ def _typed(composed: DictConfig, kind: type[Typed]) -> Typed:
     typed = OmegaConf.to_object(composed)
     assert isinstance(typed, kind)
     check_ranges(typed)
-    if typed.delta != "paper" and not (_is_number(typed.delta) and 0 < float(typed.delta) < 1):
-        raise TrlapError(f"delta={typed.delta}: must be `paper` (4^-d) or a number in (0, 1)")
     if not re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", typed.device):
         raise TrlapError(f"device={typed.device}: must be auto, cpu, mps, cuda or cuda:N")
     return typed
@@ -135,7 +133,3 @@ def _missing(composed: DictConfig, kind: type, prefix: str = "") -> Iterator[str
             yield prefix + name
         elif is_dataclass(hint):
             yield from _missing(composed[name], hint, f"{prefix}{name}.")  # type: ignore[arg-type]
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

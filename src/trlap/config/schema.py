@@ -12,7 +12,7 @@ from typing import Any, Union
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
-from trlap.config.ranges import one_of, within
+from trlap.config.ranges import one_of, within, word_or_number
 
 
 @dataclass
@@ -133,8 +133,7 @@ class Noise:
     # name and own keys
     mechanism: Any = MISSING
     epsilon: float = within("(0, inf]")  # inf: no noise
-    # `paper` (4^-d) or a number in (0, 1)
-    delta: Union[str, float, int] = MISSING  # noqa: UP007
+    delta: Union[str, float, int] = word_or_number("paper", "4^-d", "(0, 1)")  # noqa: UP007
     clip: float = within("(0, inf)")
     projection: str = one_of("clipped", "original")
     calibration: str = one_of("published", "exact")

@@ -50,7 +50,7 @@ class ExponentialMechanism(WordMechanism):
         # MPS has no float64
         self._points = self.space.vectors.to("cpu" if device.type == "mps" else device).double()
         self._squares = (self._points**2).sum(1)
-        self._kept: dict[int, Tensor] = {}
+        self._known: dict[int, Tensor] = {}
 
     def distances(self, words: Tensor) -> Tensor:
         """d'(w, y) in float64: a row for each word, a column for each y."""
@@ -89,14 +89,14 @@ class ExponentialMechanism(WordMechanism):
         """
         rare = []
         for word in words:
-            if word in self._kept:
-                yield word, self._kept[word]
+            if word in self._known:
+                yield word, self._known[word]
             else:
                 rare.append(word)
         for part in torch.tensor(rare, dtype=torch.int64).split(self._rows):
             for word, sums in zip(part.tolist(), self._scores(part).exp_().cumsum_(1), strict=True):
                 if word in self._frequent:
-                    self._kept[word] = sums.clone()
+                    self._known[word] = sums.clone()
                 yield word, sums
 
     @cached_property
@@ -141,8 +141,8 @@ class ExponentialMechanism(WordMechanism):
     def epsilon_at(self, log_delta: float) -> float:
         """An upper bound on the smallest ε: `epsilon_exact` at δ = 0, hardly less at small δ."""
         pure = self.epsilon_exact
-        kept = math.exp(log_delta) * (1 + math.exp(-pure))
-        return max(0.0, pure + math.log1p(-kept)) if kept < 1 else 0.0
+        share = math.exp(log_delta) * (1 + math.exp(-pure))
+        return max(0.0, pure + math.log1p(-share)) if share < 1 else 0.0
 
     @property
     def _rows(self) -> int:

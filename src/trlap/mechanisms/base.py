@@ -123,14 +123,13 @@ class Mechanism(ABC):
     def claimed_epsilon(self, first: int, second: int) -> float:
         """The ε that the authors claim for these two words: for metric DP it counts their distance."""
         claim = self.claimed()
-        return (
-            claim.epsilon * self.distance_between(first, second) if claim.metric else claim.epsilon
-        )
+        distance = self.distance_between(first, second) if claim.metric else 1.0
+        return claim.epsilon * distance
 
     def largest_claimed_epsilon(self) -> float:
         """The claimed ε; for metric DP times the largest distance that there can be."""
         claim = self.claimed()
-        return claim.epsilon * self.largest_distance() if claim.metric else claim.epsilon
+        return claim.epsilon * (self.largest_distance() if claim.metric else 1.0)
 
     def distance_between(self, first: int, second: int) -> float:
         """Of two words, in the metric that the claim counts in; here the Euclidean one."""
@@ -328,17 +327,3 @@ class WordMechanism(Mechanism):
         words = torch.tensor([first, second], device=self.space.device)
         p, q = self.log_probabilities(words).cpu().double().numpy()
         return p, q
-
-
-# Until every caller asks `trlap.mechanisms.registry`: the old names.
-Base = Mechanism
-
-
-def __getattr__(name: str) -> Any:
-    from trlap.mechanisms import registry
-
-    if name == "NAMES":
-        return registry.MECHANISMS.names
-    if name in ("find", "make", "parameters"):
-        return getattr(registry, name)
-    raise AttributeError(f"module 'trlap.mechanisms.base' has no attribute {name!r}")

@@ -63,8 +63,10 @@ class CentreRandomisedResponse(Response):
             K, order, coverage = self._best(unit, weights, scores, coverage)
         elif size != self.K:
             K = int(self.K)
-            found = next(f for f in orders(self.space, unit, weights) if len(f["order"]) >= K)
-            order, coverage = found["order"], float(found["coverage"][K - 1])
+            greedy = next(
+                longer for longer in orders(self.space, unit, weights) if len(longer["order"]) >= K
+            )
+            order, coverage = greedy["order"], float(greedy["coverage"][K - 1])
         centres = torch.from_numpy(order[:K])
         answers = nearest_centres(unit, centres)
         self.set_up(centres, answers[:, None], coverage, float(scores[order[:K]].mean()))
@@ -75,14 +77,14 @@ class CentreRandomisedResponse(Response):
         """The K with the highest J(K), an order that begins with its centres, and coverage(K)."""
         chosen = len(unit), np.arange(len(unit)), everything
         best = self._score(len(unit), everything, scores.mean())
-        for found in orders(self.space, unit, weights):
-            order, coverage = found["order"], found["coverage"]
+        for greedy in orders(self.space, unit, weights):
+            order, coverage = greedy["order"], greedy["coverage"]
             K = np.arange(1, len(order) + 1)
             J = self._score(K, coverage, np.cumsum(scores[order]) / K)
             top = int(J.argmax())
             if J[top] >= best:
                 best, chosen = J[top], (top + 1, order, float(coverage[top]))
-            if self._limit(found, scores, weights.numpy()) <= best + TOLERANCE:
+            if self._limit(greedy, scores, weights.numpy()) <= best + TOLERANCE:
                 break
         return chosen
 
@@ -91,33 +93,33 @@ class CentreRandomisedResponse(Response):
         odds = log_odds(self.epsilon, 1 / K)
         return expit(odds) * coverage + expit(-odds) * spread
 
-    def _limit(self, found: Arrays, scores: NDArray, weights: NDArray) -> float:
+    def _limit(self, greedy: Arrays, scores: NDArray, weights: NDArray) -> float:
         """What J(K) cannot exceed for any longer part of the order, K=V apart.
 
         Coverage grows by no more than the largest gains, since gains only fall (submodularity). And
         only K words can be centres; for the others no centre is nearer than the nearest other word.
         """
-        order, size = found["order"], len(scores)
+        order, size = greedy["order"], len(scores)
         K = np.arange(len(order) + 1, size)
         if not len(K):
             return -np.inf
         rest = np.delete(np.arange(size), order)
-        more = found["coverage"][-1] + np.cumsum(-np.sort(-found["gain"][rest]))[:-1]
-        own = np.cumsum(-np.sort(-weights * (1 - found["other"])))[K - 1]
-        coverage = np.minimum(more, weights @ found["other"] + own)
+        more = greedy["coverage"][-1] + np.cumsum(-np.sort(-greedy["gain"][rest]))[:-1]
+        themselves = np.cumsum(-np.sort(-weights * (1 - greedy["other"])))[K - 1]
+        coverage = np.minimum(more, weights @ greedy["other"] + themselves)
         spread = (scores[order].sum() + np.cumsum(-np.sort(-scores[rest]))[:-1]) / K
         return float(self._score(K, coverage, spread).max())
 
 
 def orders(space: Space, unit: Tensor, weights: Tensor) -> Iterator[Arrays]:
     """The greedy order at growing lengths 1, 2, 4, …, 256, 512, 768, …, V, each made once."""
-    found = derived(space, "centres", 1, lambda: first_centre(unit, weights))
-    yield found
-    while (length := len(found["order"])) < len(space):
+    greedy = derived(space, "centres", 1, lambda: first_centre(unit, weights))
+    yield greedy
+    while (length := len(greedy["order"])) < len(space):
         longer = min(len(space), length + min(length, STEP))
-        build = partial(extended, found, longer, unit, weights)
-        found = derived(space, "centres", longer, build)
-        yield found
+        build = partial(extended, greedy, longer, unit, weights)
+        greedy = derived(space, "centres", longer, build)
+        yield greedy
 
 
 def first_centre(unit: Tensor, weights: Tensor) -> Arrays:
@@ -141,14 +143,14 @@ def first_centre(unit: Tensor, weights: Tensor) -> Arrays:
     return {name: array.numpy() for name, array in arrays.items()} | {"order": np.array([first])}
 
 
-def extended(found: Arrays, length: int, unit: Tensor, weights: Tensor) -> Arrays:
+def extended(greedy: Arrays, length: int, unit: Tensor, weights: Tensor) -> Arrays:
     """The same order, longer.
 
     A new centre changes the gains only through the words that it is nearer to than earlier ones, so
     cosines of these few are all that is computed, and every gain stays exact.
     """
-    order, coverage = list(found["order"]), list(found["coverage"])
-    nearest, gain = torch.tensor(found["nearest"]), torch.tensor(found["gain"])
+    order, coverage = list(greedy["order"]), list(greedy["coverage"])
+    nearest, gain = torch.tensor(greedy["nearest"]), torch.tensor(greedy["gain"])
     while len(order) < length:
         best = first_largest(gain)
         order.append(best)
@@ -162,7 +164,7 @@ def extended(found: Arrays, length: int, unit: Tensor, weights: Tensor) -> Array
         nearest[moved] = cosine[moved]
         gain[best] = -torch.inf
     changed = {"order": order, "coverage": coverage, "nearest": nearest, "gain": gain}
-    return found | {name: np.asarray(value) for name, value in changed.items()}
+    return greedy | {name: np.asarray(value) for name, value in changed.items()}
 
 
 def first_largest(values: Tensor) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from trlap.errors import TrlapError
 from trlap.mechanisms._look import Look
 from trlap.registry import Registry
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 MECHANISMS: "Registry[Mechanism]" = Registry("mechanism", "trlap.mechanisms", "trlap.mechanisms")
 RELEASED: "Registry[ReleasedMechanism]" = Registry("mechanism", "trlap.mechanisms.released")
+
+# a mechanism's own, with their values
+Keys = dict[str, Any]
 
 # what every mechanism is without noise
 NO_NOISE = "none"
@@ -31,19 +35,20 @@ def find(name: str) -> "type[Mechanism]":
 
 def look(name: str) -> Look:
     """How it looks in figures. Results may be of a mechanism that is not installed here."""
-    return find(name).look if name in MECHANISMS else Look.of(name)
+    try:
+        return find(name).look
+    except TrlapError:
+        return Look.of(name)
 
 
-def canonical(
-    name: str, keys: Mapping[str, Any], epsilon: float
-) -> tuple[str, dict[str, Any], float]:
+def canonical(name: str, keys: Mapping[str, Any], epsilon: float) -> tuple[str, Keys, float]:
     """One name for one thing: mechanism=none, and any mechanism at ε = ∞, is no noise."""
     if name == NO_NOISE or epsilon == math.inf:
         return NO_NOISE, {}, math.inf
     return name, dict(keys), epsilon
 
 
-def parameters(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def parameters(name: str, given: Mapping[str, Any]) -> Keys:
     """A mechanism's own keys, typed and range-checked by the fields of its class."""
     from trlap.config.keys import schema_of, typed
 

@@ -46,7 +46,9 @@ class Convolved:
     as many digits as δ = 0.1; any tilt ≥ 1/2 is correct. Indices count steps down from the largest
     loss, which is on the grid exactly. The FFT is circular, over a window: the mass outside, by
     Chernoff's bound for the very arrays convolved, is added to the upper bound and taken off the
-    lower, and so is an allowance for rounding.
+    lower, and so is an allowance for rounding. That is 1e-12 of the Chernoff bound on δ at this
+    tilt: nothing where the bound is close, much where losses are so rare and so far apart that none
+    of those above ε is likely even when tilted.
     """
 
     def __init__(

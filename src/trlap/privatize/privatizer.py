@@ -75,8 +75,7 @@ class Privatizer:
         _check("projection", projection)
         _check("calibration", calibration)
         _check("oov", oov)
-        if delta != "paper":
-            check_range("delta", delta, {"within": "(0, 1)"})
+        _check("delta", delta)
         self.vocabulary, embedding = _public(_embedding(vectors), vocabulary, vocabulary_size)
         space = Space(
             self.vocabulary.words,

@@ -11,7 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from trlap.privacy import noise as privacy
+from trlap.privacy.composition import log_to_log10, paper_log_delta
+from trlap.privacy.truncated_laplace import (
+    TruncatedLaplaceNoise,
+    dummy_dimension,
+    published_variances,
+)
 from trlap.report.published import DIMENSION, HIGH, LOW, PROTOCOLS
 from trlap.report.tables import comparable
 from trlap.runs.result import Inputs, RunResult
@@ -21,6 +26,8 @@ if TYPE_CHECKING:
 
 CONFIRMED, REFUTED, UNDECIDED, NOT_RUN = "confirmed", "refuted", "undecided", "not yet run"
 BUDGETS = LOW + HIGH
+# C, of which all else is a multiple
+CLIP = 1.0
 
 
 @dataclass(frozen=True)
@@ -233,12 +240,14 @@ def _guarantee() -> list[Verdict]:
     """Theorem 1 by the exact δ of the noisy vector, as published, at each ε of the paper."""
     numbers, holds = [], []
     for epsilon in BUDGETS:
-        nominal = privacy.trlap_dummy_dimension(epsilon, DIMENSION)
-        log_delta = privacy.paper_log_delta(nominal)
-        alpha, A, _ = privacy.trlap_parameters(epsilon, log_delta, nominal, 1.0)
-        exact = privacy.worst_log_delta(epsilon, alpha, A, DIMENSION, 1.0)[0]
+        nominal = dummy_dimension(epsilon, DIMENSION)
+        log_delta = paper_log_delta(nominal)
+        noise = TruncatedLaplaceNoise.published(
+            epsilon, log_delta, DIMENSION, CLIP, nominal_dimension=nominal
+        )
+        exact = noise.log_delta(epsilon)
         holds.append(exact <= log_delta)
-        claimed = privacy.log_to_log10(log_delta)
+        claimed = log_to_log10(log_delta)
         numbers.append(
             f"ε = {epsilon:g}: claimed δ = 10^{claimed:.0f}, exact {math.exp(exact):.3f}"
         )
@@ -266,19 +275,18 @@ def _variance() -> Verdict:
     numbers, lower = [], []
     # beyond 8.66 the formula needs dummy dimensions
     for epsilon in BUDGETS[:6]:
-        log_delta = privacy.paper_log_delta(DIMENSION)
-        gaussian, laplace, truncated = privacy.published_variances(
-            epsilon, log_delta, DIMENSION, 1.0
-        )
+        log_delta = paper_log_delta(DIMENSION)
+        gaussian, laplace, truncated = published_variances(epsilon, log_delta, DIMENSION, CLIP)
         lower.append(truncated < min(gaussian, laplace))
         numbers.append(
             f"ε = {epsilon:g}: trlap {truncated:.3g}C², laplace {laplace:.3g}C², gaussian {gaussian:.3g}C²"
         )
-    A = privacy.trlap_truncation_exact(1.0, math.log(1e-5), DIMENSION, 1.0)
-    alpha = 1.0 / (2 * math.sqrt(DIMENSION))
-    ratio = privacy.trlap_variance(alpha, A) * alpha**2 / 2
+    valid = TruncatedLaplaceNoise.calibrate(1.0, math.log(1e-5), DIMENSION, CLIP)
+    # Laplace noise has the variance 2/α²
+    ratio = valid.variance * valid.alpha**2 / 2
     numbers.append(
-        f"with the smallest truncation that keeps (1, 10⁻⁵)-DP, A = {A:.0f}C: {ratio:.4f} of Laplace's variance"
+        f"with the smallest truncation that keeps (1, 10⁻⁵)-DP, A = {valid.bound:.0f}C: "
+        f"{ratio:.4f} of Laplace's variance"
     )
     return Verdict(
         "TrLap has lower variance than Gaussian and Laplacian noise (Theorem 2)",

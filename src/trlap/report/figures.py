@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FLOOR = (0, (1, 3))
+# what a line is made from, beside the two columns that it shows
+DRAWN = ("mechanism", "calibration", "noise", "epsilon", "low", "high")
 # ours in the curves: dash and whether marks are filled
 OURS = {"release": ("-", True), "paper": (":", False)}
 DEBIAS_DASHES = {"none": ":", "unbiased": "--", "posterior": "-"}
@@ -257,18 +259,19 @@ def _lines(
     """A line for each mechanism and calibration, with intervals if the rows have them; marks of the
     calibration `hollow` are. Points at ε = 0 and ε = ∞ stand on lines of their own at the ends.
     """
-    rows = rows.fillna({"calibration": "none"})
-    finite = rows[(rows[x] > 0) & (rows[x] < math.inf)][x]
+    others = [name for name in DRAWN if name in rows]
+    rows = rows[others].assign(x=rows[x], y=rows[y]).fillna({"calibration": "none"})
+    finite = rows[(rows.x > 0) & (rows.x < math.inf)].x
     low, high = min(finite, default=0.1), max(finite, default=10.0)
     gap = max(high / low, 10) ** 0.12
     ends = {0.0: low / gap, math.inf: high * gap}
     for (mechanism, calibration), line in rows.groupby(["mechanism", "calibration"], sort=False):
         if "noise" in line:
             line = downstream.commonest(line, ["noise"])
-        _line(axes, line.assign(x=line[x], y=line[y]), mechanism, dash, calibration == hollow, ends)
+        _line(axes, line, mechanism, dash, calibration == hollow, ends)
     axes.set_xscale("log")
     for end, name in ((0.0, "0"), (math.inf, "∞")):
-        if (rows[x] == end).any():
+        if (rows.x == end).any():
             axes.axvline(ends[end], color="black", lw=0.6, alpha=0.4)
             above = ("data", "axes fraction")
             axes.annotate(name, (ends[end], 1.0), xycoords=above, ha="center", va="bottom")

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from trlap.errors import TrlapError
-from trlap.mechanisms._look import Look
-from trlap.mechanisms.registry import MECHANISMS
+from trlap.mechanisms.registry import find, look
 from trlap.report.published import ORDER
 
 
@@ -28,12 +27,11 @@ class Appearance:
 def appearance(name: str) -> Appearance:
     """Results of a mechanism may be read where its package is not installed."""
     try:
-        mechanism = MECHANISMS.find(name)
+        label, calibrated = find(name).label, find(name).calibrated
     except TrlapError:
-        look, label, calibrated = Look.of(name), name, False
-    else:
-        look, label, calibrated = mechanism.look, mechanism.label, mechanism.calibrated
-    return Appearance(look.colour, look.marker, look.dash, label, calibrated)
+        label, calibrated = name, False
+    drawn = look(name)
+    return Appearance(drawn.colour, drawn.marker, drawn.dash, label, calibrated)
 
 
 def in_order(names: Iterable[str]) -> list[str]:

@@ -139,11 +139,13 @@ def _short_scores(scores: Scores) -> Scores:
     return Scores(
         values=without_nulls(scores.values),
         intervals=scores.intervals,
-        details={
-            name: value
-            for name, value in scores.details.items()
-            if name == "as_released" or name.endswith(FLOORS)
-        },
+        details=without_nulls(
+            {
+                name: value
+                for name, value in scores.details.items()
+                if name == "as_released" or name.endswith(FLOORS)
+            }
+        ),
         provenance={name: about for name, about in versions.items() if about},
     )
 

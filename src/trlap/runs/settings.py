@@ -47,11 +47,14 @@ class MechanismSettings:
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """The rewriter; `kind` is the class that read these keys, `name` the option that a user typed."""
+    """The rewriter; `kind` is the class that read these keys, `name` the option that a user typed.
+
+    Null: the class has the option's name.
+    """
 
     name: str
-    kind: str
     keys: dict[str, Json]
+    kind: str | None = None
     epochs: int | None = None
 
 

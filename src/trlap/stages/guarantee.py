@@ -8,6 +8,7 @@ from trlap.errors import TrlapError
 from trlap.files import read_json, write_json
 from trlap.mechanisms.registry import RELEASED, parameters
 from trlap.runs import records
+from trlap.runs.records import Json
 from trlap.runs.result import Guarantee as Claims
 from trlap.stages.base import Inputs, Stage
 from trlap.stages.embedding import EMBEDDING
@@ -23,7 +24,7 @@ class Guarantee(Stage[Claims]):
     def reads(self, config: Config) -> tuple[Stage[Any], ...]:
         return (EMBEDDING,)
 
-    def key(self, config: Config) -> dict[str, Any]:
+    def key(self, config: Config) -> dict[str, Json]:
         return noise_key(config)
 
     def check(self, config: Config) -> None:

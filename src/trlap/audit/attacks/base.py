@@ -21,6 +21,9 @@ from trlap.audit.records import Vocabulary
 from trlap.config.schema import AuditConfig
 from trlap.mechanisms.base import Mechanism
 
+# a dataclass, or a mapping of rates by name: what can be written as JSON
+Findings = Any
+
 # draws at once
 BLOCK = 2048
 
@@ -66,5 +69,5 @@ class Attack(ABC):
         return scene.config.confidence
 
     @abstractmethod
-    def run(self, scene: Scene) -> Any:
-        """The findings: a dataclass, or a mapping of rates by name."""
+    def run(self, scene: Scene) -> Findings:
+        """Do it, and say what was found."""

@@ -30,8 +30,9 @@ class Coin(WordMechanism):
     @property
     def pure(self) -> float:
         """ε with δ = 0."""
-        rest = 1 - self.keeps
-        return math.log((self.keeps * len(self.space) + rest) / rest)
+        gain, size = math.expm1(self.epsilon), len(self.space)
+        lost = (1 - self.heads) * gain + size
+        return math.log1p(self.heads * gain * size / lost)
 
     def draw(self, words: Tensor, generator: Generator) -> Tensor:
         tails = torch.rand(len(words), generator=generator) >= self.keeps
@@ -47,9 +48,10 @@ class Coin(WordMechanism):
         return Claim("ε-DP", self.epsilon)
 
     def log_delta(self, epsilon: float) -> float:
+        if epsilon >= self.pure * (1 - 1e-12):
+            return -math.inf
         rest = (1 - self.keeps) / len(self.space)
-        lost = self.keeps + rest - math.exp(epsilon) * rest
-        return math.log(lost) if lost > 1e-15 else -math.inf
+        return math.log(rest) + self.pure + math.log(-math.expm1(epsilon - self.pure))
 
     def epsilon_at(self, log_delta: float) -> float:
         rest = (1 - self.keeps) / len(self.space)
