@@ -73,7 +73,8 @@ def test_its_tem_scores_the_rest_wrongly() -> None:
     gamma = round(2 / epsilon * math.log(0.999 * SIZE / 0.001), 1)  # as it chooses it
     inside = np.linalg.norm(VECTORS - VECTORS[word], axis=1) <= gamma
     assert 4 <= inside.sum() <= 8, "the two differ most where half the words lie outside"
-    found = registry.make("tem", SPACE, epsilon, gamma=gamma)
+    found = registry.make("tem", SPACE, epsilon, gamma=gamma).channel()
+    assert found is not None
     exact = found.log_probabilities(torch.tensor([word])).exp().numpy()[0][~inside].sum()
     rest = theirs("TEM", epsilon, word, draws)[~inside].sum()
     assert stats.binomtest(int(rest), draws, exact).pvalue < 1e-9

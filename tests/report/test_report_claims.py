@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from report_helpers import PATTERN, rewritten, write_runs
+from report_helpers import PATTERN, WITHIN, rewritten, write_runs
 
 from trlap import load_results
 from trlap.report.claims import check_claims
 from trlap.runs.result import RunResult
 
-WITHIN = "TrLap stays within one point of the non-private model at every ε"
 COLLAPSE = "Gaussian and Laplacian noise destroy the text for ε < 1"
 PRIVATE = "TrLap is (ε, δ)-differentially private for δ = 4⁻ᵈ (Theorem 1)"
 FIRST = "Gaussian noise keeps more than Laplacian noise"

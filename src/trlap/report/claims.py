@@ -188,9 +188,9 @@ def measurements(rows: "pd.DataFrame", metric: str) -> Measurements:
     Accuracies count where training and test texts are both private, or both original as the release has
     them, and the noise is not undone.
     """
-    found = Measurements()
+    collected = Measurements()
     if rows.empty:
-        return found
+        return collected
     for row in rows.sort_values("seed").to_dict("records"):
         result: RunResult = row["result"]
         value = result.metrics.value(metric)
@@ -206,10 +206,10 @@ def measurements(rows: "pd.DataFrame", metric: str) -> Measurements:
         low, high = result.metrics.interval(metric) or (-math.inf, math.inf)
         measured = Measured(value, low, high)
         if result.noisy:
-            found.cells.setdefault((group, result.mechanism, result.epsilon), measured)
+            collected.cells.setdefault((group, result.mechanism, result.epsilon), measured)
         else:
-            found.plain.setdefault(group, measured)
-    return found
+            collected.plain.setdefault(group, measured)
+    return collected
 
 
 def _learning(result: RunResult) -> str:

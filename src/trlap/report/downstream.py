@@ -239,8 +239,8 @@ def debiased(rows: "pd.DataFrame") -> list[Debiased]:
     for (dataset, embedding), part in read.groupby(["dataset", "embedding"]):
         part = commonest(part, SIZE)
         every = {how: commonest(part[part.debias == how], GROUP) for how in DEBIAS}
-        cells = {how: found[found.chosen == ""] for how, found in every.items()}
-        others = {how: found[found.chosen != ""] for how, found in every.items()}
+        cells = {how: runs[runs.chosen == ""] for how, runs in every.items()}
+        others = {how: runs[runs.chosen != ""] for how, runs in every.items()}
         # without noise private words are the originals: whichever the classifier was to read
         same = (rows[SIZE] == list(part.iloc[0][SIZE])).all(axis=1) & (rows.protocol == "paper")
         same &= (rows.dataset == dataset) & (rows.embedding == embedding)

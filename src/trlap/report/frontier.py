@@ -72,16 +72,16 @@ def _of_private_words(results: "pd.DataFrame") -> list["pd.DataFrame"]:
     """A part for each panel of the private words; none where no run has them."""
     if results.empty:
         return []
-    rows = results[results.protocol == "paper"]
-    rows = rows[rows.private_n_w.notna() & rows.epsilon_1e6.notna()]
+    panels = [panel for panel in PANELS if panel.of_private_words]
+    measured = results[[panel.name for panel in panels]].notna().any(axis=1)
+    rows = results[(results.protocol == "paper") & measured & results.epsilon_1e6.notna()]
     if rows.empty:
         return []
     rows = downstream.commonest(rows, ["dataset", "embedding", "data"])
     parts = []
-    for panel in PANELS:
-        if panel.of_private_words:
-            floors = [run.private_metrics.best_constant(panel.metric) for run in rows.result]
-            parts.append(rows.assign(panel=panel.name, value=rows[panel.name], floor=floors))
+    for panel in panels:
+        floors = [run.private_metrics.best_constant(panel.metric) for run in rows.result]
+        parts.append(rows.assign(panel=panel.name, value=rows[panel.name], floor=floors))
     return parts
 
 

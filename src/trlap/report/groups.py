@@ -14,6 +14,7 @@ from trlap.files import digest
 from trlap.report.plain import with_equal_numbers, without_nulls, without_paths
 from trlap.runs.records import Json
 from trlap.runs.result import RunResult
+from trlap.stages import OPTIONAL_STAGES, PRIVATIZE
 
 # what text was read
 TEXT = (
@@ -26,10 +27,13 @@ TEXT = (
     "dataset.vocabulary_size",
 )
 VECTORS = ("embedding.name", "embedding.dimension", "embedding.seed")
-# what the noise depends on beside ε and the data
-NOISE = ("protocol", "mechanism", "delta", "clip", "projection", "calibration", "oov")
-# what a stage adds; its settings say nothing of a run without it
-STAGES = {"rewrite": ("model",), "classify": ("classifier", "classify"), "audit": ("audit",)}
+# What the noise depends on beside ε and the data, as stage `privatize` declares it.
+NOISE = tuple(key for key in PRIVATIZE.keys if key not in ("epsilon", "seed"))
+# What another stage declares beside that; its settings say nothing of a run without it.
+STAGES = {
+    stage.name: tuple(key for key in stage.keys if key not in PRIVATIZE.keys)
+    for stage in OPTIONAL_STAGES
+}
 # Of the model, but no reason to tell tables apart: the machine's, and what the protocols themselves set.
 ASIDE = ("trainer", "layers", "word_noise")
 
@@ -60,7 +64,7 @@ def learning(result: RunResult) -> str:
     return _digest(select(result.provenance.config, ("classifier",)))
 
 
-def kept(result: RunResult) -> dict[str, Json]:
+def short_config(result: RunResult) -> dict[str, Json]:
     """The part of the configuration that a short result keeps: all of the above, for what was run."""
     config = result.provenance.config
     keys = [*NOISE, "epsilon", "seed", "stages", *TEXT, *VECTORS]

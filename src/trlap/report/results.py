@@ -114,7 +114,7 @@ def short(result: RunResult) -> RunResult:
             device=provenance.device,
             threads=provenance.threads,
             git=without_paths(provenance.git),
-            config=groups.kept(result),
+            config=groups.short_config(result),
             stages=_short_stages(provenance),
         ),
         folder=None,

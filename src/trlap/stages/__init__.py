@@ -28,6 +28,7 @@ __all__ = [
     "GUARANTEE",
     "METRICS",
     "OPTIONAL",
+    "OPTIONAL_STAGES",
     "PRIVATIZE",
     "REWRITE",
     "STAGES",
@@ -49,7 +50,8 @@ STAGES: tuple[Stage[Any], ...] = (
     METRICS,
     AUDIT,
 )
-OPTIONAL = tuple(stage.name for stage in STAGES if stage.optional)
+OPTIONAL_STAGES = tuple(stage for stage in STAGES if stage.optional)
+OPTIONAL = tuple(stage.name for stage in OPTIONAL_STAGES)
 
 
 def asked(config: Config) -> list[Stage[Any]]:

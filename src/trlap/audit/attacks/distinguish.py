@@ -100,28 +100,29 @@ def tell_apart(
     error = (1 - confidence) / len(trials)
     bounds: dict[str, list[Bound]] = {"vector": [], "word": []}
     for number, trial in enumerate(trials):
-        draws = min(samples, trial.view.most or samples)
-        first, second = (
-            _scores(
-                trial, side, draws, seed, f"audit/trial/{number}/{side}", mechanism.space.device
-            )
-            for side in (0, 1)
-        )
+        purpose = f"audit/trial/{number}"
+        first, second = _scores(trial, samples, seed, purpose, mechanism.space.device)
         shown = distinguish(first, second, trial.epsilon, log_delta, error, trial.view.bounded)
         bounds[trial.view.point].append(_bound(trial, shown))
     return Distinguished(confidence, len(trials), bounds["vector"], bounds["word"])
 
 
 def _scores(
-    trial: Trial, side: int, draws: int, seed: int, purpose: str, device: torch.device
-) -> Floats:
-    """In blocks with generators of their own, as everywhere."""
-    score, parts = trial.view.score(trial.inputs[0], trial.inputs[1]), []
-    for block, start in enumerate(range(0, draws, BLOCK)):
-        generator = block_generator(seed, purpose, block, device)
-        drawn = trial.view.draw(trial.inputs[side], min(BLOCK, draws - start), generator)
-        parts.append(score(drawn))
-    return np.concatenate(parts)
+    trial: Trial, samples: int, seed: int, purpose: str, device: torch.device
+) -> tuple[Floats, Floats]:
+    """Of draws of either input, in blocks with generators of their own, as everywhere."""
+    view = trial.view
+    score = view.score(trial.inputs[0], trial.inputs[1])
+    draws = min(samples, view.most or samples)
+
+    def scores(side: int) -> Floats:
+        parts = []
+        for block, start in enumerate(range(0, draws, BLOCK)):
+            generator = block_generator(seed, f"{purpose}/{side}", block, device)
+            parts.append(score(view.draw(trial.inputs[side], min(BLOCK, draws - start), generator)))
+        return np.concatenate(parts)
+
+    return scores(0), scores(1)
 
 
 # ------------------------------------------------------------------------------------- the statistics

@@ -168,7 +168,7 @@ def _runs(material: "Material", folder: Path) -> list[dict[str, Json]]:
             | {
                 "examples": records.to_json(result.details.examples),
                 "guarantee": without_nulls(records.to_json(result.guarantee)),
-                "config": groups.kept(result),
+                "config": groups.short_config(result),
                 "reads": reads(result),
                 "train": result.details.sizes["train"],
                 "folder": f"../{result.name}/" if (folder.parent / result.name).is_dir() else None,
