@@ -38,10 +38,10 @@ def by_rejection(trlap: TruncatedLaplace, rows: int) -> Tensor:
     """The paper's: Laplace proposals, 10⁶ at a time, until enough lie in [−A, A]."""
     accepted: list[Tensor] = []
     count, needed = 0, rows * DIMENSION
-    law = torch.distributions.Laplace(0.0, 1 / trlap.alpha)
+    law = torch.distributions.Laplace(0.0, 1 / trlap.law.alpha)
     while count < needed:
         proposed = law.sample((1_000_000,)).to(DEVICE)
-        accepted.append(proposed[proposed.abs() <= trlap.A])
+        accepted.append(proposed[proposed.abs() <= trlap.law.bound])
         count += len(accepted[-1])
     return torch.cat(accepted)[:needed].view(rows, DIMENSION)
 

@@ -30,7 +30,7 @@ from trlap.audit.records import Audit
 from trlap.errors import TrlapError
 from trlap.files import jsonable
 from trlap.mechanisms.base import Claim, Mechanism, VectorMechanism
-from trlap.privacy import noise as privacy
+from trlap.privacy.gaussian import GaussianNoise
 from trlap.runs import records
 
 LENGTHS = [5, 12, 30]
@@ -128,12 +128,13 @@ class Own(VectorMechanism):
         return Claim("(ε, δ)-DP", self.epsilon, math.log(1e-3))
 
     def log_delta(self, epsilon: float, difference: Any = None) -> float:
-        distance = 2 * self.clip if difference is None else float(np.linalg.norm(difference))
-        return privacy.gaussian_log_delta(epsilon, 20, distance)
+        return self._law().log_delta(epsilon, difference)
 
     def epsilon_at(self, log_delta: float, difference: Any = None) -> float:
-        distance = 2 * self.clip if difference is None else float(np.linalg.norm(difference))
-        return privacy.gaussian_epsilon(log_delta, 20, distance)
+        return self._law().epsilon_at(log_delta, difference)
+
+    def _law(self) -> GaussianNoise:
+        return GaussianNoise(sigma=20, dimension=self.dimension, clip=self.clip)
 
 
 def test_a_mechanism_of_a_users_own() -> None:

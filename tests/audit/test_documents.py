@@ -14,7 +14,7 @@ def test_gaussian_documents_against_dp_accounting() -> None:
     found = make("gaussian", 1.0, delta=1e-6, calibration="exact")
     documents = documents_of(found, [3, 10, 10, 40, 0])
     assert (documents.median.words, documents.longest.words) == (10, 40)
-    losses = pld.from_gaussian_mechanism(found.sigma, sensitivity=2.0)
+    losses = pld.from_gaussian_mechanism(found.law.sigma, sensitivity=2.0)
     for document in (documents.median, documents.longest):
         expected = losses.self_compose(document.words).get_epsilon_for_delta(1e-6)
         assert document.loss_distribution.epsilon == pytest.approx(expected, rel=1e-3)

@@ -64,7 +64,7 @@ def test_bayes_on_a_line_by_hand() -> None:
     found = make("gaussian", 1.0, space, delta=0.1)
     rate = invert(found, 4000)
     low, high = rate["bayes"].interval
-    assert low <= ndtr(1 / found.sigma) <= high  # fails for one seed in 20; not for this
+    assert low <= ndtr(1 / found.law.sigma) <= high  # fails for one seed in 20; not for this
     assert rate["nearest"] == rate["bayes"]
 
 

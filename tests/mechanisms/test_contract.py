@@ -168,6 +168,31 @@ def test_only_what_it_undoes_can_be_decoded(name: str) -> None:
                 made.decode(vectors, how)
 
 
+@every
+@pytest.mark.parametrize("how", ["unbiased", "posterior"])
+def test_what_cannot_be_undone_is_said_before_any_work(name: str, how: str) -> None:
+    if how in registry.find(name).undoes:
+        registry.check_undoing(name, how)
+    else:
+        with pytest.raises(TrlapError, match=rf"^classify\.debias={how}: .*\b{name}\b"):
+            registry.check_undoing(name, how)
+
+
+def test_the_lines_of_what_cannot_be_undone() -> None:
+    with pytest.raises(TrlapError) as unknown:
+        registry.check_undoing("gaussian", "posterior")
+    assert str(unknown.value) == (
+        "classify.debias=posterior: the channel of mechanism=gaussian is not known in closed form, "
+        "only those of krr, srr, crr; set it to none"
+    )
+    with pytest.raises(TrlapError) as singular:
+        registry.check_undoing("srr", "unbiased")
+    assert str(singular.value) == (
+        "classify.debias=unbiased: neighbourhoods of srr overlap, and their matrix is singular "
+        "for most m, so nothing undoes it; use classify.debias=posterior, or mechanism=krr or crr"
+    )
+
+
 # ----------------------------------------------------------------------------------------- the registry
 
 

@@ -13,8 +13,8 @@ from trlap.mechanisms.laplace import Laplace
 @pytest.mark.parametrize("epsilon", [1e-4, 1.0, 20.0])
 def test_the_noise_is_laplace(epsilon: float) -> None:
     found = make(Laplace, epsilon)
-    assert found.scale == pytest.approx(2 * math.sqrt(300) / epsilon)
-    fits(found, stats.laplace(scale=found.scale).cdf, 2 * found.scale**2)
+    assert found.law.scale == pytest.approx(2 * math.sqrt(300) / epsilon)
+    fits(found, stats.laplace(scale=found.law.scale).cdf, 2 * found.law.scale**2)
 
 
 def test_no_draw_is_infinite() -> None:
@@ -33,11 +33,11 @@ def test_published_is_pure_dp_and_tight(epsilon: float, dimension: int, clip: fl
 
 def test_exact_needs_far_less_noise_once_a_delta_is_allowed() -> None:
     found = make(Laplace, 1.0, delta=1e-5, calibration="exact")
-    assert found.scale == pytest.approx(7.415, abs=0.005)  # the analytic Gaussian: σ = 7.461
+    assert found.law.scale == pytest.approx(7.415, abs=0.005)  # the analytic Gaussian: σ = 7.461
     assert found.log_delta(1.0) <= math.log(1e-5)
-    assert make(Laplace, 1.0).scale == pytest.approx(34.64, abs=0.01)
+    assert make(Laplace, 1.0).law.scale == pytest.approx(34.64, abs=0.01)
 
 
 def test_replacements_are_those_of_brute_force() -> None:
     found = make(Laplace, 12.0, dimension=3)
-    projects_as_brute_force(found, lambda rng: rng.laplace(scale=found.scale, size=40_000))
+    projects_as_brute_force(found, lambda rng: rng.laplace(scale=found.law.scale, size=40_000))

@@ -10,7 +10,7 @@ from statistics import median_low
 
 from trlap.audit.guarantee import LOG_1E6
 from trlap.mechanisms.base import Mechanism
-from trlap.privacy import noise as privacy
+from trlap.privacy.composition import basic_composition, log_to_log10
 from trlap.runs.result import DocumentGuarantee, Documents, EpsilonDelta, Exact
 
 
@@ -48,5 +48,5 @@ def _document(
 
 
 def _added_up(epsilon: float, log_delta: float, draws: int) -> EpsilonDelta:
-    total, log_total = privacy.basic_composition(epsilon, log_delta, draws)
-    return EpsilonDelta(total, privacy.log_to_log10(log_total))
+    total, log_total = basic_composition(epsilon, log_delta, draws)
+    return EpsilonDelta(total, log_to_log10(log_total))

@@ -18,7 +18,7 @@ bound for the word, and no more than that.
 import math
 
 from trlap.mechanisms.base import Claim, Mechanism
-from trlap.privacy import noise as privacy
+from trlap.privacy.composition import log_to_log10
 from trlap.runs.result import Claimed, Exact, Guarantee, WordBounds
 
 LOG_1E6 = math.log(1e-6)
@@ -39,7 +39,7 @@ def guarantee(mechanism: Mechanism) -> Guarantee:
     # of a projected word nothing is known from below before an attack
     projected = mechanism.point == "vector" and mechanism.private
     lower = 0.0 if projected else exact.delta
-    log10_delta = privacy.log_to_log10(claim.log_delta)
+    log10_delta = log_to_log10(claim.log_delta)
     return Guarantee(
         claimed=Claimed(claim.notion, claim.epsilon, log10_delta, claim.distance),
         exact=exact,
@@ -77,7 +77,7 @@ def _exact(mechanism: Mechanism, claim: Claim) -> tuple[Exact, bool | None]:
         notion=_notion(log_delta),
         epsilon=epsilon,
         delta=math.exp(log_delta),
-        log10_delta=privacy.log_to_log10(log_delta),
+        log10_delta=log_to_log10(log_delta),
         epsilon_at_delta_1e6=mechanism.epsilon_at(LOG_1E6),
     )
     return exact, holds

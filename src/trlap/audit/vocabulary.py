@@ -16,7 +16,8 @@ from trlap.audit.records import PairCost, Quantile, Quantiles, Vocabulary
 from trlap.mechanisms._extremes import difference, extremes, random_pairs
 from trlap.mechanisms._geometry import Floats, Geometry
 from trlap.mechanisms.base import Mechanism
-from trlap.privacy import noise as privacy
+from trlap.privacy.composition import log_to_log10
+from trlap.privacy.numerics import log_probability_of
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 # pairs for quantiles of distances
@@ -48,7 +49,7 @@ def pair_cost(mechanism: Mechanism, first: int, second: int) -> PairCost:
         indices=(first, second),
         claimed_epsilon=epsilon,
         delta=math.exp(log_delta),
-        log10_delta=privacy.log_to_log10(log_delta),
+        log10_delta=log_to_log10(log_delta),
         epsilon_at_delta_1e6=mechanism.pair_epsilon_at(LOG_1E6, first, second),
     )
 
@@ -60,7 +61,7 @@ def _by_rows(mechanism: Mechanism, matrix: Matrix, seed: int) -> Vocabulary:
     """The largest of all pairs and outputs: exact for the word."""
     size = len(mechanism.space)
     pairs = [row_cost(mechanism, i, j) for i, j in _pairs(size, SAMPLED_ROWS, seed)]
-    limit = privacy.log_to_log10(mechanism.claimed().log_delta)
+    limit = log_to_log10(mechanism.claimed().log_delta)
     first, second, output = matrix.pair
     return Vocabulary(
         words=size,
@@ -113,7 +114,7 @@ def _distance_quantiles(mechanism: Mechanism, noise: Geometry, seed: int) -> Qua
     pairs = Quantiles(len(first), distances)
     if noise.bounded:
         differences = difference(noise, first, second)
-        deltas = [privacy.trlap_log_delta(s, noise.rate, noise.bound) for s in differences]
+        deltas = [log_probability_of(noise.log_exit(s)) for s in differences]
         return replace(pairs, delta={q: math.exp(x) for q, x in _quantiles(deltas).items()})
     if noise.unit == "l1":
         # pure ε; a δ > 0 would need a loss distribution for each pair

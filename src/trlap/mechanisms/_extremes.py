@@ -10,7 +10,6 @@ from torch import Tensor
 
 from trlap.embeddings.space import Space
 from trlap.mechanisms._geometry import Floats, Geometry
-from trlap.privacy import noise as privacy
 
 Indices = NDArray[np.int64]
 
@@ -99,7 +98,7 @@ def hazards(noise: Geometry, first: Indices, second: Indices) -> Floats:
     if not noise.bounded:
         return noise.distance(first, second)
     differences = difference(noise, first, second)
-    return np.array([_log_hazard(s, noise.rate, noise.bound) for s in differences])
+    return np.array([noise.log_exit(s) for s in differences])
 
 
 def difference(noise: Geometry, first: Indices, second: Indices) -> Floats:
@@ -130,7 +129,7 @@ def random_pairs(size: int, count: int, seed: int) -> tuple[Indices, Indices]:
 def _parabolas(noise: Geometry, points: Tensor) -> tuple[float, float, float]:
     """(a, c, c′) with a t + c t² ≤ G(t) ≤ a t + c′ t² for all differences t, in units of G(T).
 
-    T is the largest difference in any coordinate. G is convex (`trlap_worst_direction`), so a = G′(0)
+    T is the largest difference in any coordinate. G is convex (`TruncatedLaplaceNoise.worst_direction`), so a = G′(0)
     and the quotient (G(t) − a t)/t² says how far from a parabola it is; up to T ≤ A it rises. Laplace
     noise has G(t) = t.
     """
@@ -140,18 +139,10 @@ def _parabolas(noise: Geometry, points: Tensor) -> tuple[float, float, float]:
     if not 0 < T < 2 * noise.bound:
         return 1.0, 0.0, math.inf
     t = T * np.append(1e-6, np.linspace(0, 1, 513)[1:])
-    log_g = np.array([_log_hazard(np.array([x]), noise.rate, noise.bound) for x in t])
+    log_g = np.array([noise.log_exit(np.array([x])) for x in t])
     g = np.exp(log_g - log_g[-1])
     a = float(g[0] / t[0])
     quotient = (g[1:] - a * t[1:]) / t[1:] ** 2
     # rounding, and what is between the points
     slack = 1e-9 / T**2 + 1e-3 * float(np.ptp(quotient))
     return a, float(quotient.min()) - slack, float(quotient.max()) + slack
-
-
-def _log_hazard(s: Floats, alpha: float, A: float) -> float:
-    """ln(−ln(1 − δ)) from `trlap_log_delta`."""
-    log_delta = privacy.trlap_log_delta(s, alpha, A)
-    if log_delta < -37:
-        return log_delta
-    return math.log(-math.log1p(-math.exp(log_delta))) if log_delta < 0 else math.inf

@@ -16,7 +16,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from trlap.privacy import noise as privacy
+from trlap.privacy.coordinates import log_exit_of_any
+from trlap.privacy.truncated_laplace import TruncatedLaplaceNoise
 
 Floats = NDArray[np.float64]
 
@@ -94,14 +95,21 @@ class Geometry:
             parts.append(self.flat(apart).norm(p=order, dim=1).numpy())
         return np.concatenate(parts) if parts else np.zeros(0)
 
+    def log_exit(self, difference: Floats) -> float:
+        """ln(−ln(1 − p)), p the probability that a noisy vector is impossible for the other word."""
+        return log_exit_of_any(difference, self.rate, self.bound)
+
     def worst_pair(self, clip: float, dimension: int) -> tuple[Tensor, Tensor]:
         """Centres of two clipped vectors, not words, that are as far apart as can be: ± s/2.
 
-        For l1 and for truncated noise s is `privacy.trlap_worst_direction`; for the others it is the
-        direction that projection and whitening stretch most, of length 2C.
+        For l1 and for truncated noise s is that of `TruncatedLaplaceNoise.worst_direction`; for the
+        others it is the direction that projection and whitening stretch most, of length 2C.
         """
         if self.norm == "l1":
-            s = privacy.trlap_worst_direction(self.rate, self.bound, dimension, clip)
+            law = TruncatedLaplaceNoise(
+                alpha=self.rate, bound=self.bound, dimension=dimension, clip=clip
+            )
+            s = law.worst_direction()
         else:
             stretch = np.eye(dimension) if self.project is None else self.project
             if self.whiten is not None:

@@ -14,11 +14,15 @@ DASHES = ("-", "--", "-.", ":")
 
 @dataclass(frozen=True)
 class Look:
-    """`colour` as #rrggbb, `marker` and `dash` as matplotlib writes them."""
+    """`colour` as #rrggbb, `marker` and `dash` as matplotlib writes them.
+
+    `order` is the place in legends: the paper's first, then what the study adds, then all others by name.
+    """
 
     colour: str
     marker: str
     dash: str
+    order: int = 1000
 
     @classmethod
     def of(cls, name: str) -> "Look":

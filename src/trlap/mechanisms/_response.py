@@ -37,8 +37,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.optimize import brentq
-from scipy.signal import fftconvolve
 from scipy.special import expit
 from torch import Generator, Tensor
 
@@ -48,6 +46,7 @@ from trlap.errors import TrlapError
 from trlap.mechanisms._decoding import Reading, Vectors, decode
 from trlap.mechanisms._exponential import uniform53
 from trlap.mechanisms.base import Claim, WordMechanism, composed
+from trlap.privacy.composition import response_losses
 from trlap.runs.cache import cached
 from trlap.runs.result import Composed
 
@@ -89,27 +88,9 @@ class Response(WordMechanism):
         return max(0.0, self.epsilon + math.log1p(-math.exp(gap))) if gap < 0 else 0.0
 
     def compose(self, log_delta: float, draws: int) -> Composed:
-        """Exactly, for δ ≥ 1e-10: n draws between the words that are furthest apart.
-
-        A draw loses ε with probability p = e^`_log_reach`, −ε with probability e^-ε p, else nothing, so
-        that n of them lose ε·S, S a sum of n such signs, and δ(x) = Σ_k Pr[S = k] (1 − e^{x − kε})₊.
-        """
-        if self._log_reach == -math.inf:
-            return composed(0.0, log_delta)
-        if log_delta < math.log(1e-10):
-            return super().compose(log_delta, draws)
-        up, down = math.exp(self._log_reach), math.exp(self._log_reach - self.epsilon)
-        losses = self.epsilon * np.arange(-draws, draws + 1)
-        mass = convolution_power(np.array([down, 1 - up - down, up]), draws)
-
-        def excess(x: float) -> float:
-            above = losses > x
-            return float(mass[above] @ -np.expm1(x - losses[above])) - math.exp(log_delta)
-
-        if excess(0.0) <= 0:
-            return composed(0.0, log_delta)
-        epsilon = brentq(excess, 0.0, self.epsilon * draws, xtol=1e-9, rtol=1e-12)
-        return composed(float(epsilon), log_delta)
+        """Exactly: n draws between the words that are furthest apart."""
+        losses = response_losses(self.epsilon, self._log_reach).compose(draws)
+        return composed(losses.epsilon_at(log_delta), log_delta)
 
     @cached_property
     def _log_reach(self) -> float:
@@ -131,18 +112,6 @@ class Response(WordMechanism):
     def expected_cosine(self) -> float:
         """J. Compare it with `best_constant`: what printing always the same word scores."""
         return float(expit(self.log_odds) * self.inside + expit(-self.log_odds) * self.outside)
-
-
-def convolution_power(mass: NDArray[np.float64], power: int) -> NDArray[np.float64]:
-    """The law of a sum of `power` independent terms, by squaring; exact to about 1e-15."""
-    result = np.ones(1)
-    while power:
-        if power & 1:
-            result = fftconvolve(result, mass)
-        power >>= 1
-        if power:
-            mass = fftconvolve(mass, mass)
-    return np.maximum(result, 0)
 
 
 def log_odds(epsilon: float, tau: Any) -> Any:

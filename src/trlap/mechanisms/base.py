@@ -29,7 +29,7 @@ from trlap.mechanisms._extremes import most_visible
 from trlap.mechanisms._geometry import Geometry
 from trlap.mechanisms._look import Look
 from trlap.mechanisms._views import Pair, View, centres_view, vector_view, word_view
-from trlap.privacy import noise as privacy
+from trlap.privacy.composition import dominating_losses, log_to_log10
 from trlap.runs.result import Composed
 
 # how a composed ε was found
@@ -179,7 +179,8 @@ class Mechanism(ABC):
         pure = self.epsilon_at(-math.inf)
         if math.isinf(pure):
             return composed(pure, log_delta)
-        return composed(privacy.composed_epsilon(log_delta, pure, draws), log_delta, PURE)
+        losses = dominating_losses(pure).compose(draws)
+        return composed(losses.epsilon_at(log_delta), log_delta, PURE)
 
     def channel(self) -> Channel | None:
         """Who knows Q(y|w) exactly, where anybody does."""
@@ -213,6 +214,15 @@ class Mechanism(ABC):
 
     # ------------------------------------------------------------------- what a classifier may read
 
+    @classmethod
+    def check_undoing(cls, how: str) -> None:
+        """One line where `classify.debias=how` cannot undo its noise, before any work is done."""
+        if how not in cls.undoes:
+            raise TrlapError(
+                f"classify.debias={how}: the channel of mechanism={cls.name} is not known in closed "
+                "form, only those of krr, srr, crr; set it to none"
+            )
+
     def decode(self, vectors: Vectors, how: str) -> tuple[Reading, Reading]:
         """The readings of private and of original words, with the noise undone as `how` says."""
         if not self.private:
@@ -227,7 +237,7 @@ class Mechanism(ABC):
 def composed(epsilon: float, log_delta: float, method: str = LOSSES) -> Composed:
     """A composed ε, with how it was found."""
     # 10⁻⁶ is −6, not −5.999999999999999
-    log10_delta = round(privacy.log_to_log10(log_delta), 12)
+    log10_delta = round(log_to_log10(log_delta), 12)
     return Composed(epsilon, log10_delta, INFINITE if math.isinf(epsilon) else method)
 
 

@@ -17,8 +17,8 @@ Legendre's duplication formula 2·√(product of the two) ~ Gamma(d): all of its
 Normals alone are the same code on every device.
 """
 
-import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -26,20 +26,17 @@ from torch import Generator, Tensor
 
 from trlap.mechanisms._geometry import Floats, Geometry
 from trlap.mechanisms._look import Look
-from trlap.mechanisms.base import Claim, VectorMechanism, composed
-from trlap.privacy.multivariate_laplace import laplace_ball_epsilon, laplace_ball_log_delta
-from trlap.runs.result import Composed
-
-# of the grid on which δ(ε') is computed, from 0 up
-POINTS = 120
+from trlap.mechanisms._noise import NoiseMechanism
+from trlap.mechanisms.base import Claim
+from trlap.privacy.multivariate_laplace import BallLaplaceNoise
 
 
 @dataclass(kw_only=True)
-class MultivariatePerturbation(VectorMechanism):
+class MultivariatePerturbation(NoiseMechanism):
     """Also the base of the mechanisms that use this noise in another norm or another space."""
 
     name = "cmp"
-    look = Look("#009e73", "D", ":")
+    look = Look("#009e73", "D", ":", 4)
 
     @property
     def norm(self) -> str:
@@ -50,9 +47,22 @@ class MultivariatePerturbation(VectorMechanism):
     def noise_dimension(self) -> int:
         return self.dimension
 
+    @property
+    def reach(self) -> float:
+        """The largest distance of two clipped vectors in that norm."""
+        return 2 * self.clip
+
+    @cached_property
+    def law(self) -> BallLaplaceNoise:
+        """Density ∝ e^{−ε‖z‖₂}, in the noise's own coordinates."""
+        dimension = self.noise_dimension
+        return BallLaplaceNoise(rate=self.epsilon, reach=self.reach, dimension=dimension)
+
     def distance(self, difference: Floats | None = None) -> float:
-        """The length of a difference of clipped vectors in that norm; none: of the longest, 2C."""
-        return 2 * self.clip if difference is None else float(np.linalg.norm(difference))
+        """The length of a difference of clipped vectors in that norm; none: of the longest."""
+        if difference is None:
+            return self.law.reach
+        return float(np.linalg.norm(self.in_own_coordinates(difference)))
 
     def distance_between(self, first: int, second: int) -> float:
         return self.distance(self.difference(first, second))
@@ -65,39 +75,6 @@ class MultivariatePerturbation(VectorMechanism):
 
     def claimed(self) -> Claim:
         return Claim("metric DP", self.epsilon, distance=self.norm)
-
-    def log_delta(self, epsilon: float, difference: Floats | None = None) -> float:
-        distance = self.distance(difference)
-        return laplace_ball_log_delta(epsilon, self.epsilon, distance, self.noise_dimension)
-
-    def epsilon_at(self, log_delta: float, difference: Floats | None = None) -> float:
-        return self.epsilon_at_distance(log_delta, self.distance(difference))
-
-    def epsilon_at_distance(self, log_delta: float, distance: float) -> float:
-        return laplace_ball_epsilon(log_delta, self.epsilon, distance, self.noise_dimension)
-
-    def compose(self, log_delta: float, draws: int) -> Composed:
-        """From the exact δ(ε') of one draw on a grid.
-
-        Between the grid points the distribution is completed pessimistically ("connect the dots",
-        Doroshenko et al. 2022, in dp-accounting), so this is an upper bound. What is lost beyond the
-        grid, 1e-4 of δ, is counted as lost for good. For ε' < 0, δ(ε') = 1 − e^{ε'}(1 − δ(−ε')), the
-        pair being symmetric.
-        """
-        from dp_accounting.pld import pld_pmf
-
-        largest = self.epsilon_at(log_delta - math.log(1e4 * draws))
-        if largest == 0:
-            return composed(0.0, log_delta)
-        grid = np.arange(POINTS + 1) * (largest / POINTS)
-        above = np.exp([self.log_delta(epsilon) for epsilon in grid])
-        below = 1 - np.exp(-grid[:0:-1]) * (1 - above[:0:-1])
-        losses = pld_pmf.create_pmf_pessimistic_connect_dots(
-            largest / POINTS, np.arange(-POINTS, POINTS + 1), np.concatenate([below, above])
-        )
-        epsilon = losses.self_compose(draws).get_epsilon_for_delta(math.exp(log_delta))
-        pure = draws * self.epsilon * self.distance()
-        return composed(min(float(epsilon), pure), log_delta)
 
     def geometry(self) -> Geometry:
         """ln f = const − ε‖z − x‖₂."""

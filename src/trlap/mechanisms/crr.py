@@ -48,7 +48,7 @@ class CentreRandomisedResponse(Response):
     """The nearest centre, or any."""
 
     name = "crr"
-    look = Look("#332288", "*", "-")
+    look = Look("#332288", "*", "-", 12)
     undoes = ("unbiased", "posterior")
 
     K: int | str = "auto"

@@ -10,58 +10,41 @@ calibration=exact       the smallest σ with Φ(Δ/2σ − εσ/Δ) − e^ε Φ(
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
-import numpy as np
 import torch
 from torch import Generator, Tensor
 
-from trlap.mechanisms._geometry import Floats, Geometry
+from trlap.mechanisms._geometry import Geometry
 from trlap.mechanisms._look import Look
-from trlap.mechanisms.base import Claim, VectorMechanism, composed
-from trlap.privacy import noise as privacy
-from trlap.runs.result import Composed
+from trlap.mechanisms._noise import NoiseMechanism
+from trlap.mechanisms.base import Claim
+from trlap.privacy.gaussian import GaussianNoise
 
 
 @dataclass(kw_only=True)
-class Gaussian(VectorMechanism):
+class Gaussian(NoiseMechanism):
     """Noise without a preferred direction: of two words only the distance matters."""
 
     name = "gaussian"
     label = "Gaussian"
-    look = Look("#0072b2", "o", "-")
+    look = Look("#0072b2", "o", "-", 1)
     calibrated = True
 
-    def __post_init__(self) -> None:
-        if self.calibration == "exact":
-            self.sigma = privacy.gaussian_sigma_exact(
-                self.epsilon, self.log_delta_target, 2 * self.clip
-            )
-        else:
-            self.sigma = privacy.gaussian_sigma_published(
-                self.epsilon, self.log_delta_target, self.clip
-            )
+    @cached_property
+    def law(self) -> GaussianNoise:
+        """N(0, σ²I)."""
+        exact = self.calibration == "exact"
+        scale = GaussianNoise.calibrate if exact else GaussianNoise.published
+        return scale(self.epsilon, self.log_delta_target, self.dimension, self.clip)
 
     def noise(self, count: int, generator: Generator) -> Tensor:
         shape = (count, self.dimension)
-        return torch.randn(shape, generator=generator, device=generator.device).mul_(self.sigma)
+        return torch.randn(shape, generator=generator, device=generator.device).mul_(self.law.sigma)
 
     def claimed(self) -> Claim:
         return Claim("(ε, δ)-DP", self.epsilon, self.log_delta_target)
 
-    def log_delta(self, epsilon: float, difference: Floats | None = None) -> float:
-        return privacy.gaussian_log_delta(epsilon, self.sigma, self._distance(difference))
-
-    def epsilon_at(self, log_delta: float, difference: Floats | None = None) -> float:
-        return privacy.gaussian_epsilon(log_delta, self.sigma, self._distance(difference))
-
-    def compose(self, log_delta: float, draws: int) -> Composed:
-        epsilon = privacy.gaussian_epsilon(log_delta, self.sigma, 2 * self.clip, draws=draws)
-        return composed(epsilon, log_delta)
-
     def geometry(self) -> Geometry:
         """ln f = const − ‖z − x‖₂² / 2σ²."""
-        return Geometry(self.space.vectors, "l2²", 1 / (2 * self.sigma**2))
-
-    def _distance(self, difference: Floats | None) -> float:
-        """Only the distance matters: the noise has no direction. The worst case is 2C."""
-        return 2 * self.clip if difference is None else float(np.linalg.norm(difference))
+        return Geometry(self.space.vectors, "l2²", 1 / (2 * self.law.sigma**2))

@@ -20,7 +20,7 @@ class RandomisedResponse(Response):
     """The word, or any."""
 
     name = "krr"
-    look = Look("#117733", "X", "-")
+    look = Look("#117733", "X", "-", 10)
     undoes = ("unbiased", "posterior")
 
     def __post_init__(self) -> None:

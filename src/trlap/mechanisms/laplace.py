@@ -6,73 +6,57 @@ calibration=published   b = Δ₁/ε: ε-DP with δ = 0 (Dwork et al. 2006; the 
                         Holds for every ε, and is tight: two opposite vectors with equal coordinates
                         reach it.
 calibration=exact       the smallest b whose privacy-loss distribution meets (ε, δ) in the worst direction
-                        (`trlap.privacy.laplace_scale_exact`): much less noise once a δ > 0 is allowed.
+                        (`trlap.privacy.laplace`): much less noise once a δ > 0 is allowed.
                         Which direction is the worst was scanned, not proven; the scale that is proven
-                        for all (`laplace_log_delta_proven`) is some 8 % larger.
+                        for all (`LaplaceNoise.log_delta_proven`) is some 8 % larger.
 
 Sampling inverts the distribution function: with v uniform on (−1, 1), x = −b sign(v) ln(1 − |v|).
 """
 
-import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Generator, Tensor
 
-from trlap.mechanisms._geometry import Floats, Geometry
+from trlap.mechanisms._geometry import Geometry
 from trlap.mechanisms._look import Look
-from trlap.mechanisms.base import Claim, VectorMechanism, composed
-from trlap.privacy import noise as privacy
-from trlap.runs.result import Composed
+from trlap.mechanisms._noise import NoiseMechanism
+from trlap.mechanisms.base import Claim
+from trlap.privacy.laplace import LaplaceNoise
 
 # coordinates at once
 PIECE = 2**21
 
 
 @dataclass(kw_only=True)
-class Laplace(VectorMechanism):
+class Laplace(NoiseMechanism):
     """Noise along the axes: two words that differ in all coordinates are dearest."""
 
     name = "laplace"
     label = "Laplacian"
-    look = Look("#e69f00", "s", "--")
+    look = Look("#e69f00", "s", "--", 2)
     calibrated = True
 
-    def __post_init__(self) -> None:
-        log_delta = self.log_delta_target if self.calibration == "exact" else -math.inf
-        self.scale = privacy.laplace_scale_exact(self.epsilon, log_delta, self.dimension, self.clip)
+    @cached_property
+    def law(self) -> LaplaceNoise:
+        """Lap(b) in every coordinate."""
+        if self.calibration == "exact":
+            target = self.log_delta_target
+            return LaplaceNoise.calibrate(self.epsilon, target, self.dimension, self.clip)
+        return LaplaceNoise.published(self.epsilon, self.dimension, self.clip)
 
     def noise(self, count: int, generator: Generator) -> Tensor:
-        return signed_exponential(count, self.dimension, generator, 1.0).mul_(self.scale)
+        return signed_exponential(count, self.dimension, generator, 1.0).mul_(self.law.scale)
 
     def claimed(self) -> Claim:
         if self.calibration == "exact":
             return Claim("(ε, δ)-DP", self.epsilon, self.log_delta_target)
         return Claim("ε-DP", self.epsilon)
 
-    def log_delta(self, epsilon: float, difference: Floats | None = None) -> float:
-        if difference is not None:
-            return privacy.laplace_log_delta(epsilon, difference, self.scale)
-        return privacy.worst_log_delta(
-            epsilon, 1 / self.scale, math.inf, self.dimension, self.clip
-        )[0]
-
-    def epsilon_at(self, log_delta: float, difference: Floats | None = None) -> float:
-        if difference is not None:
-            return privacy.laplace_epsilon(log_delta, difference, self.scale)
-        return privacy.worst_epsilon(
-            log_delta, 1 / self.scale, math.inf, self.dimension, self.clip
-        )[0]
-
-    def compose(self, log_delta: float, draws: int) -> Composed:
-        epsilon, _ = privacy.worst_epsilon(
-            log_delta, 1 / self.scale, math.inf, self.dimension, self.clip, draws=draws
-        )
-        return composed(epsilon, log_delta)
-
     def geometry(self) -> Geometry:
         """ln f = const − ‖z − x‖₁ / b."""
-        return Geometry(self.space.vectors, "l1", 1 / self.scale)
+        return Geometry(self.space.vectors, "l1", 1 / self.law.scale)
 
 
 def signed_exponential(count: int, dimension: int, generator: Generator, mass: float) -> Tensor:

@@ -35,7 +35,7 @@ class Mahalanobis(MultivariatePerturbation):
     """More noise where words differ much, less where they differ little."""
 
     name = "mahalanobis"
-    look = Look("#56b4e9", "v", ":")
+    look = Look("#56b4e9", "v", ":", 5)
 
     # λ
     lam: float = within("[0, 1]", 0.2)
@@ -61,15 +61,19 @@ class Mahalanobis(MultivariatePerturbation):
         self.least = float(values.min())
         self._whiten = axes / np.sqrt(values)
         self._root = torch.from_numpy(root).float().to(self.space.device)
+        super().__post_init__()
 
     @property
     def norm(self) -> str:
         return "regularised Mahalanobis"
 
-    def distance(self, difference: Floats | None = None) -> float:
-        if difference is None:
-            return 2 * self.clip / self.least**0.5
-        return float(np.linalg.norm(difference @ self._whiten))
+    @property
+    def reach(self) -> float:
+        return 2 * self.clip / self.least**0.5
+
+    def in_own_coordinates(self, difference: Floats) -> Floats:
+        """s R^{-1/2}, but for a rotation."""
+        return difference @ self._whiten
 
     def noise(self, count: int, generator: Generator) -> Tensor:
         return super().noise(count, generator) @ self._root

@@ -13,7 +13,7 @@ class NoNoise(Mechanism):
     """M(w) = w. Guarantees nothing, for any ε."""
 
     name = "none"
-    look = Look("#000000", "_", "-")
+    look = Look("#000000", "_", "-", 0)
     private = False
     # there is nothing to undo
     undoes = ("unbiased", "posterior")

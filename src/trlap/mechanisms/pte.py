@@ -33,7 +33,7 @@ class ProjectedPerturbation(MultivariatePerturbation):
     """What is released is a vector of m dimensions."""
 
     name = "pte"
-    look = Look("#cc79a7", "P", ":")
+    look = Look("#cc79a7", "P", ":", 6)
 
     # null: from beta and failure
     m: int | None = within("[1, inf)", None)
@@ -53,6 +53,7 @@ class ProjectedPerturbation(MultivariatePerturbation):
         )
         self._vectors = torch.from_numpy(vectors).to(device)
         self._projected = Space(space.words, targets, space.prior, clip=None, device=str(device))
+        super().__post_init__()
 
     @property
     def norm(self) -> str:
@@ -62,10 +63,13 @@ class ProjectedPerturbation(MultivariatePerturbation):
     def noise_dimension(self) -> int:
         return len(self.phi)
 
-    def distance(self, difference: Floats | None = None) -> float:
-        if difference is None:
-            return 2 * self.clip * float(np.linalg.norm(self.phi, 2))
-        return float(np.linalg.norm(self.phi @ difference))
+    @property
+    def reach(self) -> float:
+        return 2 * self.clip * float(np.linalg.norm(self.phi, 2))
+
+    def in_own_coordinates(self, difference: Floats) -> Floats:
+        """Φs."""
+        return self.phi @ difference
 
     def perturb(self, words: Tensor, generator: Generator) -> Tensor:
         """The noisy vectors in m dimensions: what is released."""

@@ -41,6 +41,11 @@ def look(name: str) -> Look:
         return Look.of(name)
 
 
+def check_undoing(name: str, how: str) -> None:
+    """One line where `classify.debias=how` cannot undo that mechanism's noise."""
+    find(name).check_undoing(how)
+
+
 def canonical(name: str, keys: Mapping[str, Any], epsilon: float) -> tuple[str, Keys, float]:
     """One name for one thing: mechanism=none, and any mechanism at ε = ∞, is no noise."""
     if name == NO_NOISE or epsilon == math.inf:

@@ -24,7 +24,7 @@ class SanText(ExponentialMechanism):
     """Distances count without an end."""
 
     name = "santext"
-    look = Look("#6b4c9a", "p", "--")
+    look = Look("#6b4c9a", "p", "--", 9)
 
     def claimed(self) -> Claim:
         return Claim("metric DP", self.epsilon, distance="Euclidean")

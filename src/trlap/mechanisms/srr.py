@@ -40,10 +40,18 @@ class SemanticRandomisedResponse(Response):
     """A near word, or any. Neighbourhoods overlap, so that no `unbiased` reading is stable."""
 
     name = "srr"
-    look = Look("#882255", "h", "-")
+    look = Look("#882255", "h", "-", 11)
     undoes = ("posterior",)
 
     m: int | str = "auto"
+
+    @classmethod
+    def check_undoing(cls, how: str) -> None:
+        if how not in cls.undoes:
+            raise TrlapError(
+                f"classify.debias={how}: neighbourhoods of srr overlap, and their matrix is singular "
+                "for most m, so nothing undoes it; use classify.debias=posterior, or mechanism=krr or crr"
+            )
 
     def __post_init__(self) -> None:
         size = len(self.space)

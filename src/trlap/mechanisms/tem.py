@@ -33,7 +33,7 @@ class TruncatedExponential(ExponentialMechanism):
     """Words beyond γ are all alike."""
 
     name = "tem"
-    look = Look("#8c6d31", ">", "--")
+    look = Look("#8c6d31", ">", "--", 8)
 
     # γ; null: from beta
     gamma: float | None = within("[0, inf)", None)

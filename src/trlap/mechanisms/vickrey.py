@@ -29,13 +29,14 @@ class Vickrey(MultivariatePerturbation):
     """The second nearest word hides the nearest, as the second price hides the first in an auction."""
 
     name = "vickrey"
-    look = Look("#7f7f7f", "<", ":")
+    look = Look("#7f7f7f", "<", ":", 7)
 
     t: float = within("[0, 1]", 0.5)
 
     def __post_init__(self) -> None:
         if len(self.space) < 2:
             raise TrlapError("mechanism=vickrey: needs a vocabulary of two words or more")
+        super().__post_init__()
 
     def draw(self, words: Tensor, generator: Generator) -> Tensor:
         both, distances = self.space.nearest_two(self.perturb(words, generator))

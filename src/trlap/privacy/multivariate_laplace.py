@@ -176,18 +176,6 @@ def ball_epsilon(log_delta: float, product: float, dimension: int) -> float:
     return product * float(optimize.brentq(excess, 0.0, largest, xtol=1e-15, rtol=1e-12))
 
 
-def laplace_ball_log_delta(
-    epsilon_prime: float, epsilon: float, distance: float, dimension: int
-) -> float:
-    return ball_log_delta(epsilon_prime, epsilon * distance, dimension)
-
-
-def laplace_ball_epsilon(
-    log_delta: float, epsilon: float, distance: float, dimension: int
-) -> float:
-    return ball_epsilon(log_delta, epsilon * distance, dimension)
-
-
 def _check(epsilon: float, product: float, dimension: int) -> None:
     if dimension < 1 or not epsilon >= 0 or not product >= 0:
         raise TrlapError(

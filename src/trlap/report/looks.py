@@ -6,7 +6,6 @@ from functools import cache
 
 from trlap.errors import TrlapError
 from trlap.mechanisms.registry import find, look
-from trlap.report.published import ORDER
 
 
 @dataclass(frozen=True)
@@ -35,6 +34,5 @@ def appearance(name: str) -> Appearance:
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """As legends have them: the paper's first, then those that the study added, then all others."""
-    places = {name: place for place, name in enumerate(ORDER)}
-    return sorted(set(names), key=lambda name: (places.get(name, len(ORDER)), name))
+    """As legends have them: each says its place, and all others follow by name."""
+    return sorted(set(names), key=lambda name: (look(name).order, name))

@@ -18,20 +18,6 @@ DIMENSION = 300
 # the columns of its tables: first the text without noise, then these
 ORIGINAL = ("none", math.inf)
 MECHANISMS = ("gaussian", "laplace", "trlap")
-# In legends: those of the tables, the other baselines of Figure 4, then what the study adds to them.
-ORDER = (
-    ORIGINAL[0],
-    *MECHANISMS,
-    "cmp",
-    "mahalanobis",
-    "pte",
-    "vickrey",
-    "tem",
-    "santext",
-    "krr",
-    "srr",
-    "crr",
-)
 # the code that its tables were made with, and what it describes
 PROTOCOLS = ("release", "paper")
 # Ours for the paper's embeddings: the first that has results. The name of all others is the paper's own.

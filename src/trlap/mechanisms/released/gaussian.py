@@ -8,7 +8,7 @@ from torch import Generator, Tensor
 from trlap.mechanisms.base import Claim
 from trlap.mechanisms.gaussian import Gaussian
 from trlap.mechanisms.released.base import OneNoiseVector
-from trlap.privacy import noise as privacy
+from trlap.privacy.composition import paper_log_delta
 
 
 @dataclass(kw_only=True)
@@ -22,4 +22,4 @@ class ReleasedGaussian(OneNoiseVector):
         return torch.randn(shape, generator=generator, device=generator.device) * self.scale
 
     def claimed(self) -> Claim:
-        return Claim("(ε, δ)-DP", self.epsilon, privacy.paper_log_delta(self.dimension))
+        return Claim("(ε, δ)-DP", self.epsilon, paper_log_delta(self.dimension))

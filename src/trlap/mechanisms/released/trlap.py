@@ -13,7 +13,8 @@ from trlap.mechanisms.base import Claim
 from trlap.mechanisms.laplace import signed_exponential
 from trlap.mechanisms.released.base import OneNoiseVector
 from trlap.mechanisms.trlap import TruncatedLaplace
-from trlap.privacy import noise as privacy
+from trlap.privacy.composition import paper_log_delta
+from trlap.privacy.truncated_laplace import TruncatedLaplaceNoise, dummy_dimension
 
 
 @dataclass(kw_only=True)
@@ -25,16 +26,20 @@ class ReleasedTruncatedLaplace(OneNoiseVector):
     @property
     def nominal_dimension(self) -> int:
         """With the paper's dummy dimensions."""
-        return privacy.trlap_dummy_dimension(self.epsilon, self.dimension)
+        return dummy_dimension(self.epsilon, self.dimension)
 
     def noise(self, count: int, generator: Generator) -> Tensor:
         nominal = self.nominal_dimension
-        alpha, A, _ = privacy.trlap_parameters(
-            self.epsilon, privacy.paper_log_delta(nominal), nominal, self.clip
+        law = TruncatedLaplaceNoise.published(
+            self.epsilon,
+            paper_log_delta(nominal),
+            self.dimension,
+            self.clip,
+            nominal_dimension=nominal,
         )
-        mass = -math.expm1(-alpha * A)
-        return signed_exponential(count, self.dimension, generator, mass).abs() / alpha
+        mass = -math.expm1(-law.alpha * law.bound)
+        return signed_exponential(count, self.dimension, generator, mass).abs() / law.alpha
 
     def claimed(self) -> Claim:
-        log_delta = privacy.paper_log_delta(self.nominal_dimension)
+        log_delta = paper_log_delta(self.nominal_dimension)
         return Claim("(ε, δ)-DP", self.epsilon, log_delta)
