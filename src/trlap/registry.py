@@ -35,6 +35,9 @@ class Registry(Generic[Thing]):
     def __init__(self, kind: str, folder: str, group: str | None = None) -> None:
         self.kind, self.folder, self.group = kind, folder, group
 
+    def __repr__(self) -> str:
+        return f"Registry({self.kind})"
+
     @cached_property
     def ours(self) -> tuple[str, ...]:
         """Names of the things of this project, in alphabetical order."""

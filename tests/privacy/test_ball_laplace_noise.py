@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
@@ -194,6 +194,8 @@ def test_limits(draws: int) -> None:
 
 @settings(max_examples=12, deadline=None)
 @given(st.floats(0.05, 50), st.floats(-60, -0.1), st.integers(1, 800), st.floats(0.01, 10))
+# δ is below what one rounding error in rate × reach costs
+@example(4.90625, -36.0, 1, 0.01)
 def test_calibration_is_tight(
     epsilon: float, log_delta: float, dimension: int, clip: float
 ) -> None:

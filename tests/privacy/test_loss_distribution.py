@@ -1,6 +1,7 @@
 """The one engine: known curves and atoms, composed, against brute force and dp-accounting."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from privacy_helpers import Floats
 from scipy import special
 
+import trlap
 from trlap.privacy.gaussian import GaussianNoise
 from trlap.privacy.laplace import LaplaceNoise
 from trlap.privacy.loss_distribution import LossDistribution
@@ -211,6 +213,14 @@ def test_a_curve_has_no_lower_bound() -> None:
 
 
 # ----------------------------------------------------------------------------------- both, and grids
+
+
+def test_there_is_one_engine() -> None:
+    """dp-accounting is an oracle of the tests and nothing that a user has to install."""
+    package = Path(trlap.__file__).parent
+    sources = {path: path.read_text(encoding="utf-8") for path in package.rglob("*.py")}
+    assert len(sources) > 50
+    assert not [path for path, source in sources.items() if "dp_accounting" in source]
 
 
 def test_composition_multiplies_draws() -> None:

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 from diffprivlib.mechanisms import LaplaceBoundedNoise
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from privacy_helpers import EVEN, PAPER, UNEVEN, Floats, brute_force, few, many
 from scipy import integrate, stats
@@ -220,6 +220,9 @@ def test_exact_truncation_is_tight(
     st.floats(0.05, 12),
     st.floats(1, 10),
 )
+# nearly one axis alone: the other coordinate matters where it is 1e-3 of the first
+@example([1.0, 6.103515625e-05], 9.0, 1.0)
+@example([1.0, 0.00086], 9.0, 1.0)
 def test_no_direction_beats_the_worst(weights: list[float], epsilon: float, ratio: float) -> None:
     d = len(weights)
     found = noise(epsilon / (2 * math.sqrt(d)), 2 * ratio, d)

@@ -60,7 +60,7 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize(("override", "moved"), CHANGES, ids=lambda value: str(value)[:30])
+@pytest.mark.parametrize(("override", "moved"), CHANGES, ids=[each for each, _ in CHANGES])
 def test_a_key_moves_the_folders_of_the_stages_that_depend_on_it(
     config: Callable[..., Config], override: str, moved: set[str]
 ) -> None:

@@ -14,7 +14,7 @@ Conventions
 - `compose(n)` is n-fold composition: the same two words told apart by n independent draws.
 - A calibration returns a parameter that was itself tested valid, the smallest to a relative 1e-10.
 
-Rooms
+Files
     base                  what every noise answers: `Noise`
     gaussian, laplace, truncated_laplace, multivariate_laplace      one noise each
     coordinates           what Laplace and truncated Laplace noise share: the worst difference

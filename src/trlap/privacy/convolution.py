@@ -16,7 +16,7 @@ OUTSIDE = 45.0
 # allows for the tails that pieces cut off and for the FFT, which is good to about 1e-14
 ROUNDING = 1e-12
 # a law with no more points than this has no need of a window
-FEW = 2**12
+FEW = 2**13
 
 
 @dataclass(frozen=True)

@@ -77,19 +77,23 @@ class BallLaplaceNoise(Noise):
         bisection finds it. In one dimension it is (ε − 2 ln(1 − δ))/reach.
         """
         reach = 2 * clip * stretch
-        pure = cls(rate=epsilon / reach, reach=reach, dimension=dimension)
-
-        def valid(scale: float) -> bool:
-            return replace(pure, rate=1 / scale).log_delta(epsilon) <= log_delta
-
+        # of the pure noise, rate × reach is ε, and must not pass it by rounding
+        enough = reach / epsilon
+        while 1 / enough * reach > epsilon:
+            enough = math.nextafter(enough, math.inf)
+        pure = cls(rate=1 / enough, reach=reach, dimension=dimension)
         if log_delta == -math.inf:
             return pure
         if log_delta >= 0:
             return replace(pure, rate=math.inf)
-        too_small = 1 / pure.rate
+
+        def valid(scale: float) -> bool:
+            return replace(pure, rate=1 / scale).log_delta(epsilon) <= log_delta
+
+        too_small = enough
         while valid(too_small):
             too_small /= 2
-        return replace(pure, rate=1 / smallest(valid, too_small, 1 / pure.rate))
+        return replace(pure, rate=1 / smallest(valid, too_small, enough))
 
     @property
     def variance(self) -> float:
@@ -114,34 +118,38 @@ class BallLaplaceNoise(Noise):
             return single
         if epsilon >= self.draws * product:
             return -math.inf
-        first = self._losses(product, single).log_delta(epsilon)
-        return min(first, self._losses(product, first).log_delta(epsilon))
+        first = self._losses(product, self._last(product, single)).log_delta(epsilon)
+        again = self._losses(product, self._last(product, first)).log_delta(epsilon)
+        return min(first, again)
 
     def epsilon_at(self, log_delta: float, difference: ArrayLike | None = None) -> float:
         """The smallest ε with δ(ε) ≤ δ; of more than one draw, by the upper bound. See `log_delta`."""
         product = self._product(difference)
         if self.draws == 1 or product in (0.0, math.inf):
             return ball_epsilon(log_delta, product, self.dimension)
+        last = self._last(product, log_delta)
         # δ(0) of n draws is at most n times that of one
-        if ball_log_delta(0.0, product, self.dimension) + math.log(self.draws) <= log_delta:
+        if last == 0:
             return 0.0
-        losses = self._losses(product, log_delta)
-        return min(losses.epsilon_at(log_delta), self.draws * product)
+        epsilon = self._losses(product, last).epsilon_at(log_delta)
+        return min(epsilon, self.draws * product)
 
     def _product(self, difference: ArrayLike | None) -> float:
         """rate × distance, all that matters besides the dimension; of the largest distance if none."""
         distance = self.reach if difference is None else float(np.linalg.norm(difference))
         return self.rate * distance
 
-    def _losses(self, product: float, log_delta: float) -> LossDistribution:
-        """The losses of all draws, of which no more than 1e-4 of δ is counted as infinite for good."""
-        log_lost = log_delta + math.log(LOST / self.draws)
-        largest = ball_epsilon(log_lost, product, self.dimension)
+    def _last(self, product: float, log_delta: float) -> float:
+        """The ε up to which the curve of one draw is read, so that 1e-4 of δ is lost in n draws."""
+        return ball_epsilon(log_delta + math.log(LOST / self.draws), product, self.dimension)
+
+    def _losses(self, product: float, last: float) -> LossDistribution:
+        """The losses of all draws; one above `last` is counted as infinite."""
 
         def curve(epsilon: float) -> float:
             return ball_log_delta(epsilon, product, self.dimension)
 
-        return LossDistribution.of_curve(curve, largest, POINTS).compose(self.draws)
+        return LossDistribution.of_curve(curve, last, POINTS).compose(self.draws)
 
 
 def ball_log_delta(epsilon: float, product: float, dimension: int) -> float:

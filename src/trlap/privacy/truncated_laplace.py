@@ -151,27 +151,28 @@ class TruncatedLaplaceNoise(CoordinateNoise):
         The best t₁ in [2C/√d, 2C] is scanned (4,001 points, then refined). It is 2C/√d, the even
         spread, where t* ≥ 2C: so for every published A at δ = 4^-d, dummy dimensions or not.
         """
-        dimension, clip = self.dimension, self.clip
+        dimension, longest = self.dimension, 2 * self.clip
         if dimension == 1:
             return self.even_spread()
 
-        def rest(t1: Floats | float) -> Floats:
-            """The d − 1 equal coordinates that, with t₁, have norm 2C."""
-            return np.sqrt(np.maximum(0, 4 * clip**2 - np.square(t1)) / (dimension - 1))
+        def at_angle(angle: Floats | float) -> tuple[Floats, Floats]:
+            """t₁ and the d − 1 equal coordinates that, with it, have norm 2C."""
+            return longest * np.cos(angle), longest * np.sin(angle) / math.sqrt(dimension - 1)
 
-        def log_total(t1: Floats | float) -> Floats:
-            others = log_exit(rest(t1), self.alpha, self.bound)
-            first = log_exit(t1, self.alpha, self.bound)
-            return np.logaddexp(first, math.log(dimension - 1) + others)
+        def log_total(angle: Floats | float) -> Floats:
+            first, rest = (log_exit(t, self.alpha, self.bound) for t in at_angle(angle))
+            return np.logaddexp(first, math.log(dimension - 1) + rest)
 
-        grid = np.linspace(2 * clip / math.sqrt(dimension), 2 * clip, 4001)
+        # by the angle to the axis: near it a tiny angle is enough for coordinates that matter
+        grid = np.arccos(np.linspace(1 / math.sqrt(dimension), 1, 4001))
         best = int(np.argmax(log_total(grid)))
         if best == 0:
             return self.even_spread()
         around = grid[best - 1 : best + 2]
-        refined, _ = minimise(lambda t: -float(log_total(t)), float(around[0]), float(around[-1]))
-        t1 = max(float(grid[best]), refined, key=lambda t: float(log_total(t)))
-        return np.append(np.full(dimension - 1, rest(t1)), t1)
+        refined, _ = minimise(lambda x: -float(log_total(x)), float(around[-1]), float(around[0]))
+        angle = max(float(grid[best]), refined, key=lambda x: float(log_total(x)))
+        first, rest = at_angle(angle)
+        return np.append(np.full(dimension - 1, rest), first)
 
     def _candidates(self) -> Iterator[Floats]:
         yield from super()._candidates()
