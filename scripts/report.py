@@ -1,6 +1,7 @@
 """python scripts/report.py [FOLDER ...]    tables, figures, claims and a page from results on disk
 
-Without a folder: the runs in outputs/. `results` holds the rows of the study in docs/reproduction.md.
+Without a folder: the runs in outputs/. A file of collected rows will do too.
+`results` holds the rows of the study in docs/reproduction.md.
 """
 
 import argparse

@@ -47,7 +47,7 @@ def test_an_unknown_name_is_one_line_with_what_there_is(kinds: Path) -> None:
 
 
 def test_a_class_that_does_not_carry_its_files_name_is_a_defect(kinds: Path) -> None:
-    with pytest.raises(TypeError, match="no class with name = 'plum'"):
+    with pytest.raises(TrlapError, match="no class with name = 'plum'"):
         Registry("fruit", "some_kinds").find("plum")
 
 
@@ -71,3 +71,22 @@ def test_entry_points_add_things_but_never_replace_ours(
         known.find("broken")
     with pytest.raises(TrlapError, match='must have the class attribute name = "misnamed"'):
         known.find("misnamed")
+
+
+def test_a_thing_that_leaves_out_part_of_its_contract_is_one_line(kinds: Path) -> None:
+    (kinds / "fig.py").write_text(
+        "from abc import ABC, abstractmethod\n"
+        "class Base(ABC):\n"
+        "    @abstractmethod\n"
+        "    def eat(self): ...\n"
+        "class Fig(Base): name = 'fig'\n"
+    )
+    with pytest.raises(TrlapError, match="fig=fig: .*Fig does not say taste, eat"):
+        Registry("fig", "some_kinds", says=("taste",)).find("fig")
+
+
+def test_versions_are_read_without_an_import(kinds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (kinds / "lime.py").write_text("raise AssertionError\nclass Lime:\n    version = 3\n")
+    known: Registry = Registry("fruit", "some_kinds", "fruits")
+    assert (known.version("lime"), known.version("apple")) == ("3", "1")
+    assert "some_kinds.lime" not in sys.modules

@@ -42,6 +42,11 @@ def launch(main: Callable[[], Any]) -> None:
         main()
     except (HydraException, OmegaConfBaseException) as error:
         _fail(explain(error))
+    except ValueError as error:
+        # Hydra's own check of `mechanism=null` or `mechanism=5`
+        if not str(error).startswith("Config group override"):
+            raise
+        _fail(f"{error}; `python run.py --help` lists the options of every group")
     except KeyboardInterrupt:
         sys.exit(130)
 

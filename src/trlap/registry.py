@@ -10,9 +10,11 @@ Nothing is imported before it is asked for, so that `--help` and the repeat of a
 import difflib
 import importlib
 import pkgutil
+import re
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
+from pathlib import Path
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 from trlap.errors import TrlapError
@@ -30,10 +32,15 @@ Thing = TypeVar("Thing", bound=Named)
 
 
 class Registry(Generic[Thing]):
-    """`kind` is the word for messages and configs, `folder` our package, `group` the entry points' group."""
+    """`kind` is the word for messages and configs, `folder` our package, `group` the entry points' group.
 
-    def __init__(self, kind: str, folder: str, group: str | None = None) -> None:
-        self.kind, self.folder, self.group = kind, folder, group
+    `says` are the class attributes that the contract asks for and has no default of.
+    """
+
+    def __init__(
+        self, kind: str, folder: str, group: str | None = None, says: tuple[str, ...] = ()
+    ) -> None:
+        self.kind, self.folder, self.group, self.says = kind, folder, group, says
 
     def __repr__(self) -> str:
         return f"Registry({self.kind})"
@@ -70,9 +77,34 @@ class Registry(Generic[Thing]):
     def find(self, name: str) -> type[Thing]:
         """The class of that name."""
         self.require(name)
-        if name in self.ours:
-            return self._of_ours(name)
-        return self._of_another_package(self.foreign[name])
+        point = self.foreign.get(name)
+        thing = self._of_another_package(point) if point else self._of_ours(name)
+        self._check(name, thing)
+        return thing
+
+    def version(self, name: str) -> str:
+        """What stands for its code in a cache key, without an import: another version is computed anew.
+
+        Of ours the class attribute `version`, which whoever changes a thing raises; of another package
+        its name and version.
+        """
+        if name in self.foreign:
+            package = self.foreign[name].dist
+            return f"{package.name} {package.version}" if package else self.foreign[name].value
+        spec = find_spec(f"{self.folder}.{name}")
+        source = Path(spec.origin).read_text(encoding="utf-8") if spec and spec.origin else ""
+        stated = re.search(r"^    version = (\d+)", source, re.MULTILINE)
+        return stated.group(1) if stated else "1"
+
+    def _check(self, name: str, thing: type[Thing]) -> None:
+        """A thing that leaves out part of its contract is one line, before any work starts."""
+        left_out = [attribute for attribute in self.says if not hasattr(thing, attribute)]
+        left_out += sorted(getattr(thing, "__abstractmethods__", ()))
+        if left_out:
+            raise TrlapError(
+                f"{self.kind}={name}: {thing.__module__}.{thing.__qualname__} does not say "
+                f"{', '.join(left_out)}"
+            )
 
     def require(self, name: str) -> None:
         """An unknown name is one line with what there is. Imports nothing."""
@@ -93,7 +125,10 @@ class Registry(Generic[Thing]):
             defined_here = isinstance(value, type) and value.__module__ == module.__name__
             if defined_here and getattr(value, "name", None) == name:
                 return value
-        raise TypeError(f"{module.__name__} has no class with name = {name!r}")
+        raise TrlapError(
+            f"{self.kind}={name}: {module.__name__} has no class with name = {name!r}; parts that "
+            "several share begin with _"
+        )
 
     def _of_another_package(self, point: EntryPoint) -> type[Thing]:
         try:

@@ -105,7 +105,7 @@ def test_what_was_not_asked_for_is_null_with_its_reason() -> None:
 
 
 def test_an_unknown_name_is_one_line() -> None:
-    with pytest.raises(TrlapError, match="metric=rouge: there is none; did you mean rouge1"):
+    with pytest.raises(TrlapError, match="metrics.names=rouge: there is none; did you mean rouge1"):
         score(["a"], ["a"], names=["rouge"])
 
 

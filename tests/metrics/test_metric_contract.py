@@ -102,7 +102,7 @@ def test_a_metric_whose_package_is_missing_is_described_by_its_name(
         assert metric.digits == 3
     install(monkeypatch, "broken", "no_such_package:Broken")
     assert named("broken").label == "broken"
-    with pytest.raises(TrlapError, match="metric=broken: the package"):
+    with pytest.raises(TrlapError, match="metrics.names=broken: the package"):
         text_metrics("private", ["broken"])
     install(monkeypatch, "longer", "text_metric_helpers:Longer")
     assert named("longer").label == "Longer"

@@ -311,3 +311,13 @@ def test_reference_values_of_documents() -> None:
         assert noise(rate, 2.0, 300, draws).epsilon_at(LOG_1E6) == pytest.approx(expected, rel=1e-8)
     # there e^-1422 is no float for dp-accounting, which answers with the next point: 1422.99
     assert noise(100, 2.0, 300, 20).epsilon_at(LOG_1E6) == pytest.approx(1421.911, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("rate", "reach", "dimension", "log_delta"), [(0.1, 1.0, 2, -50.0), (1.0, 2.0, 5, -60.0)]
+)
+def test_the_smallest_epsilon_is_on_the_valid_side(
+    rate: float, reach: float, dimension: int, log_delta: float
+) -> None:
+    found = noise(rate, reach, dimension)
+    assert found.log_delta(found.epsilon_at(log_delta)) <= log_delta

@@ -131,3 +131,19 @@ def test_draws_add_up_in_squares() -> None:
     three = noise(2.0, math.sqrt(3)).log_delta(1.0)
     assert noise(2.0, 1.0).compose(3).log_delta(1.0) == pytest.approx(three, abs=1e-12)
     assert noise(2.0, 1.0).compose(3).compose(2) == noise(2.0, 1.0).compose(6)
+
+
+@pytest.mark.parametrize("separation", [9.9e-7, 1e-9, 1e-15, 1e-17])
+@pytest.mark.parametrize("multiple", [0, 1, 10, 100, 2000])
+def test_words_that_are_almost_the_same_against_mpmath(separation: float, multiple: int) -> None:
+    epsilon = multiple * separation
+    found = GaussianNoise(sigma=1 / separation, clip=0.5, dimension=3).log_delta(epsilon)
+    with mpmath.workdps(60):
+        mu, exact = mpmath.mpf(separation), mpmath.mpf(epsilon)
+        first = mpmath.ncdf(mu / 2 - exact / mu)
+        delta = first - mpmath.e**exact * mpmath.ncdf(-mu / 2 - exact / mu)
+        assert found == pytest.approx(float(mpmath.log(delta)), rel=1e-9)
+
+
+def test_at_an_infinite_epsilon_nothing_is_lost() -> None:
+    assert GaussianNoise(sigma=1.0, clip=1.0, dimension=3).log_delta(math.inf) == -math.inf

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from privacy_helpers import EVEN, PAPER, UNEVEN, Floats, brute_force, few
 from scipy import integrate, stats
 
+from trlap.errors import TrlapError
 from trlap.privacy.composition import dominating_losses
 from trlap.privacy.gaussian import GaussianNoise
 from trlap.privacy.laplace import LaplaceNoise
@@ -191,3 +192,11 @@ def test_huge_losses_do_not_overflow() -> None:
     assert 3000 < found < tenth.pure_epsilon(s)
     upper = tenth.log_delta(found, s)
     assert upper == pytest.approx(math.log(1e-6), abs=0.01)
+
+
+@pytest.mark.parametrize("wrong", [math.inf, math.nan])
+def test_a_difference_that_is_no_number_is_refused(wrong: float) -> None:
+    noise = LaplaceNoise(scale=1.0, clip=1.0, dimension=3)
+    for ask in (noise.log_delta, noise.epsilon_at):
+        with pytest.raises(TrlapError, match="no finite number"):
+            ask(-0.5, [wrong, 1.0, 0.0])

@@ -136,3 +136,10 @@ def test_words_that_nothing_tells_apart_lose_nothing() -> None:
     losses = response_losses(5.0, -math.inf).compose(20)
     assert losses.epsilon_at(math.log(1e-6)) == losses.epsilon_at(-math.inf) == 0
     assert losses.log_delta(0.0) == -math.inf
+
+
+@pytest.mark.parametrize("log_delta", [0.0, -1e-18])
+def test_where_everything_is_told_no_epsilon_is_finite(log_delta: float) -> None:
+    losses = dominating_losses(1.0, log_delta).compose(3)
+    assert losses.epsilon_at(-5.0) == math.inf
+    assert losses.log_delta(3.0) == 0.0

@@ -11,6 +11,7 @@ from privacy_helpers import many
 
 from trlap.privacy.numerics import (
     log1mexp,
+    log_expm1,
     log_hazard_of,
     log_probability_of,
     log_subtract,
@@ -59,3 +60,8 @@ def test_the_smallest_valid_number_is_valid(limit: float) -> None:
 def test_a_minimum_is_where_it_is() -> None:
     x, value = minimise(lambda x: (x - 2) ** 2 + 1, -20, 20)
     assert x == pytest.approx(2) and value == pytest.approx(1)
+
+
+def test_log_expm1_where_the_exponential_is_no_float() -> None:
+    assert log_expm1(1e-12) == pytest.approx(math.log(1e-12), rel=1e-12)
+    assert log_expm1(1500.0) == 1500.0

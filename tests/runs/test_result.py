@@ -142,3 +142,25 @@ def test_a_key_that_nobody_knows_is_said() -> None:
         records.from_json(result.Counts, [1])
     with pytest.raises(TrlapError, match="missing"):
         records.from_json(result.Counts, {"sentences": 1})
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "not JSON"),
+        ('{"metrics": ', "not JSON"),
+        ("[]", "not a result"),
+        ("null", "not a result"),
+        ("{}", "not a result: 'details' is missing"),
+        ('{"schema_version": 99}', "install a newer one"),
+    ],
+)
+def test_a_file_that_is_no_result_is_one_line_with_its_path(
+    tmp_path: Path, text: str, reason: str
+) -> None:
+    path = tmp_path / "some" / "result.json"
+    path.parent.mkdir()
+    path.write_text(text)
+    with pytest.raises(TrlapError, match=reason) as caught:
+        result.read(path)
+    assert str(path) in str(caught.value) and "\n" not in str(caught.value)

@@ -8,6 +8,7 @@ from conftest import TINY
 
 from trlap import stages
 from trlap.config.door import Config
+from trlap.mechanisms.registry import MECHANISMS
 from trlap.runs import pipeline
 from trlap.runs.cell import Cell, silent_keys
 from trlap.stages.base import Identity
@@ -112,3 +113,45 @@ def test_provenance_is_that_of_the_process_that_computed_a_stage(
     assert found.threads is None
     assert found.device == "cpu"
     assert (Cell(both).folder / "run.log").read_text().count("stage ") == len(found.stages)
+
+
+def test_a_run_whose_result_is_gone_is_done_again(
+    config: Callable[..., Config], tmp_path: Path
+) -> None:
+    keys = (*TINY, "wandb.mode=disabled", f"outputs={tmp_path}", "mechanism=krr", "epsilon=5")
+    given = config(*keys, "stages=[privatize]")
+    first = pipeline.run(given)
+    (Cell(given).folder / "result.json").unlink()
+    assert not Cell(given).finished()
+    assert pipeline.run(given).private_metrics == first.private_metrics
+
+
+def test_another_version_of_a_thing_is_another_run(
+    config: Callable[..., Config], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = Identity(config("embedding=random"))
+    assert before.folders
+    monkeypatch.setattr(MECHANISMS, "version", lambda name: "2", raising=False)
+    after = Identity(config("embedding=random"))
+    moved = {name for name in before.folders if before.folders[name] != after.folders[name]}
+    assert moved == {"guarantee", "audit"} | AFTER_PRIVATIZE
+
+
+def test_the_order_of_names_and_what_is_not_asked_for_do_not_matter(
+    config: Callable[..., Config],
+) -> None:
+    def hashed(*overrides: str) -> str:
+        return Identity(config("embedding=random", *overrides)).hash
+
+    assert hashed("metrics.names=[rouge1,bleu]") == hashed("metrics.names=[bleu,rouge1,bleu]")
+    off = "metrics.bertscore.model=null"
+    assert hashed(off) == hashed(off, "metrics.bertscore.batch_size=7")
+    assert hashed() != hashed("metrics.bertscore.batch_size=7")
+
+
+def test_a_protocol_leaves_models_alone_that_do_not_have_its_keys(
+    config: Callable[..., Config],
+) -> None:
+    pieces = ("classifier=transformer", "classifier.dropout=null")
+    assert config("protocol=release", *pieces).classifier.keys.dropout is None
+    assert config("protocol=release").model.keys.layers == 2

@@ -75,6 +75,7 @@ def config_from(composed: DictConfig) -> Config:
     _check_values(composed, schema.Run)
     name = plain["protocol"]["name"]
     check_range("protocol.name", name, {"choices": tuple(PROTOCOLS)})
+    protocol = PROTOCOLS[name]
     typed = _typed(composed, schema.Run)
     asked = plain["mechanism"]
     mechanism, own, epsilon = canonical(
@@ -84,9 +85,9 @@ def config_from(composed: DictConfig) -> Config:
     values |= {
         "mechanism": Choice(mechanism, mechanism, own),
         "epsilon": epsilon,
-        "model": _choice("model", REWRITERS, plain["model"]),
-        "classifier": _choice("classifier", CLASSIFIERS, plain["classifier"]),
-        "protocol": PROTOCOLS[name],
+        "model": _choice("model", REWRITERS, plain["model"], protocol),
+        "classifier": _choice("classifier", CLASSIFIERS, plain["classifier"], protocol),
+        "protocol": protocol,
     }
     return Config(**values, composed=plain)
 
@@ -115,21 +116,28 @@ def _typed(composed: DictConfig, kind: type[Typed]) -> Typed:
     return typed
 
 
-def _choice(group: str, registry: Any, given: Plain) -> Choice[Any]:
+def _choice(group: str, registry: Any, given: Plain, protocol: Protocol) -> Choice[Any]:
+    """A protocol sets keys of the paper's model; one that does not have them is left alone."""
     name: str = given["name"]
     kind: str = given.get("kind") or name
-    own = {key: value for key, value in given.items() if key not in ("name", "kind")}
-    return Choice(name, kind, keys.typed(group, registry.find(kind).Keys, own))
+    schema_of_kind = registry.find(kind).Keys
+    known = [item.name for item in fields(schema_of_kind)]
+    foreign = [key for key in protocol.sets.get(group, ()) if key not in known]
+    own = {key: value for key, value in given.items() if key not in ("name", "kind", *foreign)}
+    return Choice(name, kind, keys.typed(group, schema_of_kind, own))
 
 
 def _check_values(composed: DictConfig, kind: type) -> None:
     for name in _missing(composed, kind):
         raise TrlapError(f"{name}: no value given")
+    for group in ("mechanism", "model", "classifier", "protocol"):
+        if group in composed and "name" not in composed[group]:
+            raise TrlapError(f"{group}.name: no value given")
 
 
 def _missing(composed: DictConfig, kind: type, prefix: str = "") -> Iterator[str]:
     for name, hint in get_type_hints(kind).items():
-        if OmegaConf.is_missing(composed, name):
+        if name not in composed or OmegaConf.is_missing(composed, name):
             yield prefix + name
         elif is_dataclass(hint):
             yield from _missing(composed[name], hint, f"{prefix}{name}.")  # type: ignore[arg-type]

@@ -26,7 +26,10 @@ def explain(error: Exception) -> str:
 
 
 def _no_such_key(wrong: str) -> str:
-    near = difflib.get_close_matches(wrong, _known_keys(wrong.partition(".")[0]), n=3)
+    known = _known_keys(wrong.partition(".")[0])
+    if wrong in known:
+        return f"{wrong}: the option that was chosen does not list it; write +{wrong}=… to add it"
+    near = difflib.get_close_matches(wrong, known, n=3)
     hint = f"did you mean {' or '.join(near)}?" if near else "see `python run.py --help`"
     return f"no such key: {wrong}; {hint}"
 

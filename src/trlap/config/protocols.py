@@ -5,6 +5,7 @@ what differs in their noise, are in `trlap.mechanisms.released`. Settings that a
 dropout, clip) stand in `conf/protocol/`.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -20,10 +21,28 @@ class Protocol:
     samples_code: bool
     # The classifier starts from the embedding that the rewriter has fine-tuned.
     classifier_takes_embedding: bool
+    # Of `conf/protocol/`: keys that it sets where a model or a classifier has them.
+    sets: Mapping[str, tuple[str, ...]]
     # The authors computed N_w and BERTScore (its precision) on so many lines; null: on all.
     first_lines: int | None
 
 
-PAPER = Protocol("paper", False, False, False, False, None)
-RELEASE = Protocol("release", True, True, True, True, 100)
+PAPER = Protocol(
+    name="paper",
+    released=False,
+    redraws=False,
+    samples_code=False,
+    classifier_takes_embedding=False,
+    sets={},
+    first_lines=None,
+)
+RELEASE = Protocol(
+    name="release",
+    released=True,
+    redraws=True,
+    samples_code=True,
+    classifier_takes_embedding=True,
+    sets={"model": ("layers", "word_noise"), "classifier": ("dropout",)},
+    first_lines=100,
+)
 PROTOCOLS = {protocol.name: protocol for protocol in (PAPER, RELEASE)}

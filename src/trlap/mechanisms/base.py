@@ -32,6 +32,8 @@ from trlap.mechanisms._views import Pair, View, centres_view, vector_view, word_
 from trlap.privacy.composition import dominating_losses, log_to_log10
 from trlap.runs.result import Composed
 
+__all__ = ["Claim", "Look", "Mechanism", "VectorMechanism", "WordMechanism", "composed"]
+
 # how a composed ε was found
 LOSSES = "privacy-loss distribution"
 PURE = "the most that any mechanism of this pure ε can lose"

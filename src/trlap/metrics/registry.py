@@ -6,7 +6,9 @@ from trlap.errors import TrlapError
 from trlap.metrics.base import PRIVATE, REWRITTEN, Metric, TextMetric, undescribed
 from trlap.registry import Registry
 
-METRICS: Registry[Metric] = Registry("metric", "trlap.metrics", "trlap.metrics")
+METRICS: Registry[Metric] = Registry(
+    "metrics.names", "trlap.metrics", "trlap.metrics", says=("label", "meaning")
+)
 # the blocks of result.json, and the text that each speaks of
 BLOCKS = {"metrics": REWRITTEN, "private_metrics": PRIVATE}
 

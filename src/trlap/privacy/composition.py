@@ -31,7 +31,10 @@ def dominating_losses(epsilon: float, log_delta: float = -math.inf) -> LossDistr
     values that tells the value outright with probability δ. It loses ±ε with probability
     (1 − δ)e^{±ε/2}/2cosh(ε/2), and infinitely much with probability δ.
     """
-    log_stay = -math.exp(float(log_hazard_of(log_delta)))
+    log_stay = -math.exp(float(log_hazard_of(log_delta))) if log_delta < 0 else -math.inf
+    # where everything is told, no loss is finite
+    if log_stay == -math.inf:
+        return LossDistribution.of_atoms(0.0, [0.0], 0.0)
     log_probability = log_stay - math.log1p(math.exp(-epsilon))
     return LossDistribution.of_atoms(epsilon, [-math.inf, log_probability], log_delta)
 

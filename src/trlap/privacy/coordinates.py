@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from trlap.errors import TrlapError
 from trlap.privacy.base import Noise
 from trlap.privacy.loss_distribution import EDGE, LossDistribution
 from trlap.privacy.numerics import Floats, log_hazard_of
@@ -143,6 +144,8 @@ def coordinate_losses(
     for x > t, and infinite for x < t − A. Without truncation, A = ∞.
     """
     shifts = np.abs(np.asarray(difference, dtype=np.float64))
+    if not np.isfinite(shifts).all():
+        raise TrlapError("the difference of two words has a coordinate that is no finite number")
     log_hazard = log_exit_of_any(shifts, alpha, bound)
     t, count = np.unique(shifts, return_counts=True)
     t, count = t[t > 0], count[t > 0]

@@ -12,6 +12,9 @@ from trlap.errors import TrlapError
 from trlap.privacy.base import Noise
 from trlap.privacy.numerics import smallest
 
+# below this separation the closed form subtracts numbers that are equal to most digits
+CLOSE = 1e-6
+
 
 @dataclass(frozen=True, kw_only=True)
 class GaussianNoise(Noise):
@@ -59,8 +62,10 @@ class GaussianNoise(Noise):
         ratio R(x) = (1 − Φ(x))/φ(x), where nothing underflows or overflows.
         """
         mu = self._separation(difference)
-        if mu == 0:
+        if mu == 0 or epsilon == math.inf:
             return -math.inf
+        if mu < CLOSE:
+            return _log_delta_of_close(mu, epsilon / mu)
         a, b = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
         log_phi = -a * a / 2 - math.log(2 * math.pi) / 2
         if a > 0:
@@ -90,6 +95,17 @@ class GaussianNoise(Noise):
         """μ = √n Δ/σ, in the worst case √n 2C/σ."""
         distance = 2 * self.clip if difference is None else float(np.linalg.norm(difference))
         return math.sqrt(self.draws) * distance / self.sigma
+
+
+def _log_delta_of_close(mu: float, middle: float) -> float:
+    """ln δ where μ is so small that a and b share too many digits, with m = ε/μ between −a and −b.
+
+    R(m − μ/2) − R(m + μ/2) = −μR′(m) to a relative μ², and −R′(m) = 1 − mR(m), which is 1/m² − 3/m⁴ + …
+    """
+    log_phi = -((middle - mu / 2) ** 2) / 2 - math.log(2 * math.pi) / 2
+    if middle > 1e3:
+        return log_phi + math.log(mu) - 2 * math.log(middle) + math.log1p(-3 / middle**2)
+    return log_phi + math.log(mu) + math.log1p(-middle * _mills(middle))
 
 
 def _mills(x: float) -> float:

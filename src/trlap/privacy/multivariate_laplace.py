@@ -181,7 +181,13 @@ def ball_epsilon(log_delta: float, product: float, dimension: int) -> float:
         return product
     if excess(0.0) <= 0:
         return 0.0
-    return product * float(optimize.brentq(excess, 0.0, largest, xtol=1e-15, rtol=1e-12))
+    root = float(optimize.brentq(excess, 0.0, largest, xtol=1e-15, rtol=1e-12))
+    # the root may lie on either side: where it is on the wrong one, a little more is right
+    step = 1e-15
+    while excess(root) > 0:
+        root = min(largest, root + step)
+        step *= 2
+    return product * root
 
 
 def _check(epsilon: float, product: float, dimension: int) -> None:

@@ -17,6 +17,11 @@ def log1mexp(x: float) -> float:
     return math.log(-math.expm1(x)) if x > -math.log(2) else math.log1p(-math.exp(x))
 
 
+def log_expm1(x: float) -> float:
+    """ln(e^x − 1) for x > 0, also where e^x is no float."""
+    return x + log1mexp(-x)
+
+
 def log_subtract(x: Floats, y: Floats) -> Floats:
     """ln(e^x − e^y) of every pair; −inf where y is not below x."""
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -14,7 +14,7 @@ from trlap.privacy.coordinates import CoordinateNoise, coordinate_losses, log_ex
 from trlap.privacy.gaussian import GaussianNoise
 from trlap.privacy.laplace import LaplaceNoise
 from trlap.privacy.loss_distribution import LossDistribution
-from trlap.privacy.numerics import Floats, log_probability_of, minimise, smallest
+from trlap.privacy.numerics import Floats, log_expm1, log_probability_of, minimise, smallest
 
 PUBLISHED_DUMMY_DIMENSION = {10.0: 500, 20.0: 1700}
 
@@ -79,7 +79,7 @@ class TruncatedLaplaceNoise(CoordinateNoise):
             return noise.log_infinity(noise.worst_direction()) <= log_delta
 
         # at this A, d·p(2C) is δ, and the true δ is at most d·p(2C), but for rounding
-        log_ratio = math.log(dimension * math.expm1(2 * alpha * clip) / 2) - log_delta
+        log_ratio = math.log(dimension / 2) + log_expm1(2 * alpha * clip) - log_delta
         enough = max(2 * clip, (1 + 1e-9) * float(np.logaddexp(0, log_ratio)) / alpha)
         return replace(endless, bound=smallest(valid, 2 * clip, enough))
 

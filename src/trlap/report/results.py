@@ -1,11 +1,13 @@
 """Finished runs as one table: what the report is made of, and what `trlap.load_results` returns."""
 
 import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trlap.errors import TrlapError
 from trlap.files import jsonable, write_text
 from trlap.metrics.registry import in_block, in_order
 from trlap.report import groups, looks
@@ -21,7 +23,7 @@ from trlap.runs.result import (
     Scores,
     StageProvenance,
     Trained,
-    from_json,
+    from_text,
     to_json,
 )
 from trlap.runs.result import read as read_result
@@ -66,11 +68,23 @@ def read(places: Iterable[str | Path]) -> Iterator[RunResult]:
 
 
 def _read(place: Path) -> Iterator[RunResult]:
+    """From a folder of runs, a folder of collected rows or one file of them.
+
+    What cannot be read is said and left out, so that one bad file does not cost the report.
+    """
     for path in sorted(place.glob("*/result.json")):
-        yield read_result(path)
-    for path in sorted(place.glob("*.jsonl")):
+        try:
+            yield read_result(path)
+        except TrlapError as error:
+            print(f"warning: left out: {error}", file=sys.stderr)
+    files = [place] if place.is_file() else sorted(place.glob("*.jsonl"))
+    for path in files:
         with path.open(encoding="utf-8") as file:
-            yield from map(from_json, map(json.loads, file))
+            for number, line in enumerate(file, 1):
+                try:
+                    yield from_text(line)
+                except TrlapError as error:
+                    print(f"warning: left out: {path}, line {number}: {error}", file=sys.stderr)
 
 
 def collect(results: Iterable[RunResult], file: Path) -> int:

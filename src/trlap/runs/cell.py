@@ -92,7 +92,8 @@ class Cell:
         return status if status.hash == self.hash else Status()
 
     def finished(self) -> bool:
-        return self.status().status == "ok"
+        """A run whose result is gone is not finished, whatever its status says."""
+        return self.status().status == "ok" and (self.folder / "result.json").is_file()
 
     def result(self) -> RunResult:
         return result.read(self.folder / "result.json")

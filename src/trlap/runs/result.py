@@ -4,12 +4,14 @@ result.json and the rows of a study have one layout, which `to_json` and `from_j
 brought up to date step by step by `trlap.runs.upgrade`.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from trlap.files import read_json, write_json
+from trlap.errors import TrlapError
+from trlap.files import write_json
 from trlap.runs import records, upgrade
 from trlap.runs.records import Json, absent
 from trlap.runs.settings import Settings
@@ -366,6 +368,22 @@ def write(result: RunResult, path: Path) -> None:
 
 
 def read(path: Path) -> RunResult:
-    """result.json of a run; its name is that of its folder."""
-    plain = read_json(path) | {"name": path.parent.name}
-    return replace(from_json(plain), folder=str(path.parent))
+    """result.json of a run; its name is that of its folder. What is none is one line with the path."""
+    try:
+        result = from_text(path.read_text(encoding="utf-8"))
+    except TrlapError as error:
+        raise TrlapError(f"{path}: {error}") from error
+    return replace(result, name=path.parent.name, folder=str(path.parent))
+
+
+def from_text(text: str) -> RunResult:
+    """A result as it stands in a file; what is none is one line."""
+    try:
+        plain = json.loads(text)
+        return from_json({"name": ""} | plain)
+    except json.JSONDecodeError as error:
+        raise TrlapError(f"not JSON ({error.msg})") from error
+    except KeyError as error:
+        raise TrlapError(f"not a result: {error} is missing") from error
+    except (TypeError, ValueError, AttributeError) as error:
+        raise TrlapError(f"not a result ({error})") from error

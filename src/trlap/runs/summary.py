@@ -3,6 +3,7 @@
 import math
 from dataclasses import asdict
 
+from trlap.metrics.base import NOT_ASKED
 from trlap.metrics.registry import in_order, ordered
 from trlap.runs.numbers import show_delta, show_number, show_promise
 from trlap.runs.result import Guarantee, RunResult, Scores
@@ -102,9 +103,9 @@ def _metric_rows(result: RunResult) -> list[str]:
     lines = []
     if any(value is not None for value in private.values.values()):
         lines.append(f"private    {_metrics('private', private)}")
-    if result.details.rewrite is not None:
+    if result.details.rewrite is not None and _metrics("rewritten", rewritten):
         lines.append(f"rewritten  {_metrics('rewritten', rewritten)}{_length(rewritten)}")
-    if lines:
+    if private.value("n_w") is not None or private.value("cosine") is not None:
         constant = private.best_constant("cosine")
         floor = "" if constant is None else f" (the best constant word scores {constant:.3f})"
         lines.append(
@@ -120,6 +121,8 @@ def _metrics(text: str, scores: Scores) -> str:
         if text not in metric.texts or metric.stage == "classify":
             continue
         value = scores.value(metric.name)
+        if value is None and scores.reasons.get(metric.name) == NOT_ASKED:
+            continue
         shown = "–" if value is None else f"{value:.{metric.summary_digits}f}"
         if metric.name in scores.intervals:
             low, high = scores.intervals[metric.name]

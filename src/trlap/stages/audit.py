@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trlap.audit.attacks.registry import ATTACKS
 from trlap.config.door import Config
 from trlap.files import content, read_json, write_json
 from trlap.models.registry import REWRITERS
@@ -28,8 +29,13 @@ class Audit(Stage["Findings"]):
         return (CORPUS, VOCABULARY, EMBEDDING, GUARANTEE)
 
     def key(self, config: Config) -> dict[str, Json]:
-        sizes = config.plain["audit"] | {"masked_lm": content(config.audit.masked_lm)}
-        return {"audit": sizes, "seed": config.seed, "draws": self.draws(config)}
+        attacks = {name: ATTACKS.version(name) for name in sorted(config.audit.attacks)}
+        changed = {"masked_lm": content(config.audit.masked_lm), "attacks": attacks}
+        return {
+            "audit": config.plain["audit"] | changed,
+            "seed": config.seed,
+            "draws": self.draws(config),
+        }
 
     def draws(self, config: Config) -> int | None:
         """How often a word's noise is drawn, where that is more than once."""
@@ -38,10 +44,12 @@ class Audit(Stage["Findings"]):
         return REWRITERS.find(config.model.kind).passes(config.model.keys)
 
     def check(self, config: Config) -> None:
-        from trlap.audit.attacks.registry import ATTACKS
-
         for name in config.audit.attacks:
             ATTACKS.require(name)
+
+    def check_things(self, config: Config) -> None:
+        for name in config.audit.attacks:
+            ATTACKS.find(name)
 
     def run(self, inputs: Inputs) -> "Findings":
         import numpy as np

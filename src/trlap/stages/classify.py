@@ -43,6 +43,7 @@ class Classify(Stage[Classified]):
         classifier = CLASSIFIERS.find(config.classifier.kind)
         return {
             "kind": config.classifier.kind,
+            "version": CLASSIFIERS.version(config.classifier.kind),
             "classifier": classifier.fingerprint(config.classifier.keys),
             "classify": asdict(config.classify) | {"debias": debias(config)},
             # what it says of protection depends on it

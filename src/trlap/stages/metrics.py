@@ -1,6 +1,6 @@
 """Stage `metrics`: private and rewritten text compared with the originals of the test split."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +8,7 @@ from trlap.config.door import Config
 from trlap.data.rows import texts
 from trlap.errors import TrlapError
 from trlap.files import content, read_json, write_json
+from trlap.metrics.registry import METRICS as KNOWN
 from trlap.runs import records
 from trlap.runs.records import Json
 from trlap.runs.result import Scores
@@ -34,17 +35,24 @@ class Metrics(Stage[Measured]):
         return (PRIVATIZE, *rewritten, VOCABULARY, EMBEDDING)
 
     def key(self, config: Config) -> dict[str, Json]:
-        bertscore = config.plain["metrics"]["bertscore"]
-        model = content(config.metrics.bertscore.model)
-        return config.plain["metrics"] | {"bertscore": bertscore | {"model": model}}
+        """In no order, and without the settings of a metric that is not asked for."""
+        names = sorted(set(config.metrics.names))
+        key: dict[str, Json] = {"bootstrap": config.metrics.bootstrap}
+        key["names"] = {name: KNOWN.version(name) for name in names}
+        bertscore = config.metrics.bertscore
+        if "bertscore" in names and bertscore.model is not None:
+            key["bertscore"] = asdict(bertscore) | {"model": content(bertscore.model)}
+        return key
 
     def check(self, config: Config) -> None:
-        from trlap.metrics.registry import METRICS as KNOWN
-
         if "privatize" not in config.stages:
             raise TrlapError("stages: metrics compares what privatize writes; add privatize")
         for name in config.metrics.names:
             KNOWN.require(name)
+
+    def check_things(self, config: Config) -> None:
+        for name in config.metrics.names:
+            KNOWN.find(name)
 
     def run(self, inputs: Inputs) -> Measured:
         from trlap.metrics import Scene, Texts, measure

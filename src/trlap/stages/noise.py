@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trlap.config.door import Config
+from trlap.mechanisms.registry import MECHANISMS, RELEASED
 from trlap.runs.records import Json
 
 if TYPE_CHECKING:
@@ -17,7 +18,9 @@ NO_NOISE = ("protocol", "mechanism", "epsilon")
 
 def noise_key(config: Config) -> dict[str, Json]:
     """Without noise there is nothing to calibrate, so that all such cells are one."""
-    return config.pick(*(NOISE if config.epsilon < float("inf") else NO_NOISE))
+    keys = config.pick(*(NOISE if config.epsilon < float("inf") else NO_NOISE))
+    registry = RELEASED if config.protocol.released else MECHANISMS
+    return keys | {"version": registry.version(config.mechanism.name)}
 
 
 def make_mechanism(

@@ -44,6 +44,7 @@ class Rewrite(Stage[RewrittenText]):
         kind = config.model.kind
         return {
             "kind": kind,
+            "version": REWRITERS.version(kind),
             "model": REWRITERS.find(kind).fingerprint(config.model.keys),
             "splits": self.splits(config),
             "protocol": config.protocol.name,

@@ -55,8 +55,7 @@ class Job:
             return "failed"
         status = self.cell.status()
         if status == self.before:
-            done = status.status == "ok" and not self.cell.config.force
-            return "done" if done else "to do"
+            return "done" if self.cell.finished() and not self.cell.config.force else "to do"
         return status.status or "to do"
 
 

@@ -16,13 +16,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from trlap.audit.attacks._statistics import success
 from trlap.audit.channel import Matrix
-from trlap.audit.records import Vocabulary
+from trlap.audit.records import Rate, Vocabulary
 from trlap.config.schema import AuditConfig
 from trlap.mechanisms.base import Mechanism
 
 # a dataclass, or a mapping of rates by name: what can be written as JSON
 Findings = Any
+
+__all__ = ["BLOCK", "Attack", "Rate", "Scene", "success"]
 
 # draws at once
 BLOCK = 2048

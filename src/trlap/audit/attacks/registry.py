@@ -7,4 +7,6 @@ from trlap.registry import Registry
 if TYPE_CHECKING:
     from trlap.audit.attacks.base import Attack
 
-ATTACKS: "Registry[Attack]" = Registry("audit.attacks", "trlap.audit.attacks", "trlap.attacks")
+ATTACKS: "Registry[Attack]" = Registry(
+    "audit.attacks", "trlap.audit.attacks", "trlap.attacks", says=("knows",)
+)

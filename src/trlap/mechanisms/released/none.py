@@ -22,5 +22,8 @@ class ReleasedNoNoise(ReleasedMechanism):
     def perturb_vectors(self, batch: Tensor, generator: Generator) -> Tensor:
         return batch
 
+    def notes(self, epochs: int | None) -> list[str]:
+        return []
+
     def claimed(self) -> Claim:
         return Claim("none", math.inf, 0.0)

@@ -3,9 +3,7 @@
 import numpy as np
 import torch
 
-from trlap.audit.attacks._statistics import success
-from trlap.audit.attacks.base import Attack, Scene
-from trlap.audit.records import Rate
+from trlap.audit.attacks.base import Attack, Rate, Scene, success
 from trlap.randomness import block_generator
 
 
