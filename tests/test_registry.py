@@ -54,15 +54,13 @@ def test_a_class_that_does_not_carry_its_files_name_is_a_defect(kinds: Path) -> 
 def test_entry_points_add_things_but_never_replace_ours(
     kinds: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    offered = [
+    points = [
         EntryPoint("apple", "somewhere:Evil", "fruits"),
         EntryPoint("other", "some_kinds.apple:Other", "fruits"),
         EntryPoint("broken", "no_such_package:Thing", "fruits"),
         EntryPoint("misnamed", "some_kinds.apple:Other", "fruits"),
     ]
-    monkeypatch.setattr(
-        registry, "entry_points", lambda group: offered if group == "fruits" else []
-    )
+    monkeypatch.setattr(registry, "offered", lambda group: points if group == "fruits" else [])
     known: Registry = Registry("fruit", "some_kinds", "fruits")
     assert known.names == ["apple", "broken", "misnamed", "other", "pear", "plum"]
     assert known.find("apple").__name__ == "Fruit"

@@ -4,7 +4,6 @@ Hydra shows every plugin to every Hydra app of the environment, so this one does
 configs are ours. A package is found by its spec and not imported, since that would load torch for `--help`.
 """
 
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -38,9 +37,11 @@ def is_ours(path: str) -> bool:
 
 def foreign_configs() -> dict[str, Path]:
     """The folders of packages that offer things, by the package's name."""
+    from trlap.registry import offered
+
     folders = {}
     for group in GROUPS:
-        for point in entry_points(group=group):
+        for point in offered(group):
             package = point.value.partition(":")[0].partition(".")[0]
             spec = find_spec(package)
             for place in (spec.submodule_search_locations or []) if spec else []:

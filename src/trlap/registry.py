@@ -11,8 +11,8 @@ import difflib
 import importlib
 import pkgutil
 import re
-from functools import cached_property
-from importlib.metadata import EntryPoint, entry_points
+from functools import cache, cached_property
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar, Generic, Protocol, TypeVar
@@ -29,6 +29,17 @@ class Named(Protocol):
 
 
 Thing = TypeVar("Thing", bound=Named)
+
+
+@cache
+def _all_entry_points() -> EntryPoints:
+    """Every installed package is looked at, which takes longer than all else here: once is enough."""
+    return entry_points()
+
+
+def offered(group: str) -> EntryPoints:
+    """The entry points of a group, of all installed packages."""
+    return _all_entry_points().select(group=group)
 
 
 class Registry(Generic[Thing]):
@@ -64,8 +75,8 @@ class Registry(Generic[Thing]):
     @cached_property
     def foreign(self) -> dict[str, EntryPoint]:
         """What other packages offer. A name of ours cannot be taken by another package."""
-        offered = entry_points(group=self.group) if self.group else ()
-        return {point.name: point for point in offered if point.name not in self.ours}
+        points = offered(self.group) if self.group else ()
+        return {point.name: point for point in points if point.name not in self.ours}
 
     @property
     def names(self) -> list[str]:
