@@ -15,7 +15,7 @@ from functools import cache, cached_property
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from trlap.errors import TrlapError
 
@@ -32,14 +32,18 @@ Thing = TypeVar("Thing", bound=Named)
 
 
 @cache
-def _all_entry_points() -> EntryPoints:
-    """Every installed package is looked at, which takes longer than all else here: once is enough."""
+def _all_entry_points() -> Any:
+    """Every installed package is looked at, which takes longer than all else here: once is enough.
+
+    Python 3.11 and 3.12 give different types, which both have `select`.
+    """
     return entry_points()
 
 
 def offered(group: str) -> EntryPoints:
     """The entry points of a group, of all installed packages."""
-    return _all_entry_points().select(group=group)
+    points: EntryPoints = _all_entry_points().select(group=group)
+    return points
 
 
 class Registry(Generic[Thing]):
