@@ -1,0 +1,1 @@
+"""Text: sources, cleaning, splits, tokens, the vocabulary, and the embedded demo corpus."""

@@ -1,0 +1,1 @@
+"""Rewriters and classifiers, one file each, and what they share."""

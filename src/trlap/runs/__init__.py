@@ -1,0 +1,1 @@
+"""A run: its cell, folder, cache, result, summary and tracking."""
