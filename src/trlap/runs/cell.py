@@ -159,5 +159,4 @@ def command() -> str | None:
 
 def silent_keys() -> set[str]:
     """Keys that no stage depends on: they change no result."""
-    depended = {path.partition(".")[0] for stage in stages.STAGES for path in stage.keys}
-    return {item.name for item in fields(schema.Run)} - depended - {"stages"}
+    return {item.name for item in fields(schema.Run)} - stages.DEPENDED - {"stages"}

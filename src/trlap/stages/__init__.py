@@ -24,6 +24,7 @@ __all__ = [
     "AUDIT",
     "CLASSIFY",
     "CORPUS",
+    "DEPENDED",
     "EMBEDDING",
     "GUARANTEE",
     "METRICS",
@@ -51,6 +52,8 @@ STAGES: tuple[Stage[Any], ...] = (
     AUDIT,
 )
 OPTIONAL_STAGES = tuple(stage for stage in STAGES if stage.optional)
+# the top-level keys of the config that some stage depends on
+DEPENDED = frozenset(path.partition(".")[0] for stage in STAGES for path in stage.keys)
 OPTIONAL = tuple(stage.name for stage in OPTIONAL_STAGES)
 
 

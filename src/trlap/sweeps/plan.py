@@ -16,18 +16,14 @@ from trlap.runs import result
 from trlap.runs.cell import Cell, read_status
 from trlap.runs.records import Json
 from trlap.runs.summary import headline
-from trlap.stages import STAGES
+from trlap.stages import DEPENDED, STAGES
 from trlap.stages.noise import NOISE
 from trlap.sweeps.grid import Job, checked
 from trlap.sweeps.view import cells, duration
 
 SHARED = {stage.name for stage in STAGES if stage.shared}
 # a kind of cells: all that stages depend on, but for the noise
-KIND = (
-    {path.partition(".")[0] for stage in STAGES for path in stage.keys}
-    - (set(NOISE) - {"protocol"})
-    - {"oov", "seed"}
-) | {"stages"}
+KIND = (DEPENDED - (set(NOISE) - {"protocol"}) - {"oov", "seed"}) | {"stages"}
 
 
 def plan_of(composed: DictConfig) -> str:
