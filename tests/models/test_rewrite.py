@@ -193,7 +193,9 @@ def test_only_the_weights_stay_unless_checkpoints_are_kept(tmp_path: Path) -> No
     assert load_file(done.weights)["embedding.weight"].shape == (len(WORDS) + 2, 10)
     run(tmp_path / "b", keep_checkpoints=True)
     names = {path.name for path in (tmp_path / "b").iterdir()}
-    assert names == {"weights.safetensors", "last.ckpt", *(f"epoch{i}.ckpt" for i in (1, 2, 3, 4))}
+    checkpoints = ["last.ckpt", *(f"epoch{i}.ckpt" for i in (1, 2, 3, 4))]
+    digests = [f"{name}.sha256" for name in checkpoints]
+    assert names == {"weights.safetensors", *checkpoints, *digests}
 
 
 def test_the_history_has_every_epoch(tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ def test_shared_noise_hides_nothing_and_fresh_noise_everything(
             protocol=protocol,
             machine=Machine("cpu", torch.get_num_threads()),
             seed=42,
+            identity=f"{protocol.name}-{name}-{epsilon}",
             folder=tmp_path / f"{protocol.name}-{name}",
         )
         rewriter = BiLSTMAutoEncoder(config.model.keys, task)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from trlap.data.tokenizer import UNK, utf8_lines
 from trlap.errors import TrlapError
-from trlap.files import atomic, read_json, write_json
+from trlap.files import read_json, write_array, write_json
 
 
 class _Ids(dict[str, int]):
@@ -48,8 +48,7 @@ class Vocabulary:
 
     def save(self, folder: Path) -> None:
         write_json(folder / "vocabulary.json", {"public": self.public, "words": self.words})
-        with atomic(folder / "prior.npy") as path, path.open("wb") as file:
-            np.save(file, self.prior)
+        write_array(folder / "prior.npy", self.prior)
 
     @staticmethod
     def read(folder: Path) -> "Vocabulary":

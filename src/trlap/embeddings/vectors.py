@@ -17,7 +17,7 @@ from trlap.config import schema
 from trlap.embeddings import assets
 from trlap.embeddings.files import read_vectors
 from trlap.errors import TrlapError
-from trlap.files import file_sha256, read_json, write_json
+from trlap.files import file_sha256, read_json, write_array, write_json
 from trlap.runs.records import absent, from_json, to_json
 
 
@@ -50,8 +50,8 @@ class Embedding:
     info: EmbeddingInfo
 
     def save(self, folder: Path) -> None:
-        np.save(folder / "vectors.npy", self.vectors)
-        np.save(folder / "known.npy", self.known)
+        write_array(folder / "vectors.npy", self.vectors)
+        write_array(folder / "known.npy", self.known)
         write_json(folder / "info.json", to_json(self.info))
 
     @classmethod
@@ -69,7 +69,7 @@ def fingerprint(cfg: schema.Embedding) -> dict[str, str | int | None]:
     if cfg.path is not None:
         return key | {"sha256": file_sha256(_existing(cfg.path))}
     if cfg.source == "asset":
-        return key | {"sha256": _asset(cfg).sha256}
+        return key | {"sha256": _asset(cfg).content}
     return key | {"source": cfg.source, "id": cfg.id}
 
 

@@ -43,6 +43,7 @@ from torch import Generator, Tensor
 from trlap.embeddings.space import Space, meaningful
 from trlap.embeddings.space import centred as directions
 from trlap.errors import TrlapError
+from trlap.files import write_array
 from trlap.mechanisms._decoding import Reading, Vectors, decode
 from trlap.mechanisms._exponential import uniform53
 from trlap.mechanisms.base import Claim, WordMechanism, composed
@@ -193,4 +194,4 @@ def derived(space: Space, stage: str, size: int, build: Callable[[], Arrays]) ->
 
 def _save(folder: Path, arrays: Arrays) -> None:
     for name, array in arrays.items():
-        np.save(folder / f"{name}.npy", array)
+        write_array(folder / f"{name}.npy", array)

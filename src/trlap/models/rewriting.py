@@ -68,6 +68,7 @@ def prepare(keys: "AutoEncoderKeys", task: RewriteTask) -> Training:
         keys,
         task.seed,
         cast("ReleasedMechanism", task.mechanism) if redraws else None,
+        task.identity,
     )
 
 

@@ -1,11 +1,12 @@
 """The training loop, carried by Lightning, and what Lightning does not do by itself.
 
-The order of sentences is a function of (seed, epoch); dropout, word noise and the noise of
-protocol=release are functions of (seed, split, epoch, batch). So a run that was killed and goes on from
-the end of an epoch ends with the same weights, bit for bit, as one that was not (on a CPU, with the same
-number of threads).
+The order of sentences is a function of (seed, epoch); dropout and word noise are functions of (seed, split,
+epoch, batch), and the noise of protocol=release of these and of all settings of the run. So a run that was
+killed and goes on from the end of an epoch ends with the same weights, bit for bit, as one that was not (on
+a CPU, with the same number of threads).
 """
 
+import io
 import logging
 import math
 import signal
@@ -26,7 +27,7 @@ from torch.utils.data import DataLoader
 
 from trlap import progress
 from trlap.errors import TrlapError
-from trlap.files import atomic
+from trlap.files import is_sealed, remove_partial, say, unlink_sealed, write_sealed
 from trlap.models.autoencoder import AutoEncoder
 from trlap.models.cpu import has_bfloat16
 from trlap.models.packing import Layout, Sentences, cut
@@ -49,7 +50,8 @@ MEASURED = ("epoch", "train_loss", "validation_loss", "seconds", "tokens_per_sec
 class Training(LightningModule):
     """The auto-encoder reads sentences of `source` and is to write the same ones of `target`.
 
-    `splits` says which are whose. `noise` is what the embedding's vectors get before they are read.
+    `splits` says which are whose. `noise` is what the embedding's vectors get before they are read, and
+    `identity` keys it.
     """
 
     def __init__(
@@ -61,9 +63,11 @@ class Training(LightningModule):
         keys: "AutoEncoderKeys",
         seed: int,
         noise: "ReleasedMechanism | None" = None,
+        identity: str = "",
     ) -> None:
         super().__init__()
         self.model, self.keys, self.seed, self.noise = model, keys, seed, noise
+        self.identity = identity
         self.source, self.target, self.splits = source, target, splits
         self.history: list[Epoch] = []
 
@@ -83,7 +87,7 @@ class Training(LightningModule):
         purpose = f"rewrite/{split}/{epoch}"
         with torch.random.fork_rng([self.device] if self.device.type == "cuda" else []):
             seed_torch(self.seed, f"{purpose}/dropout", number)
-            yield block_generator(self.seed, purpose, number, self.device)
+            yield block_generator(self.seed, f"{self.identity}/{purpose}", number, self.device)
 
     def code(self, rows: Tensor, generator: Generator) -> Tensor:
         """What the encoder makes of these sentences; word noise is for training alone."""
@@ -236,13 +240,17 @@ class AtomicFiles(TorchCheckpointIO):
     """A checkpoint takes its predecessor's place only when it is whole. Lightning copies it there."""
 
     def save_checkpoint(self, checkpoint: State, path: Any, *_: Any, **__: Any) -> None:
-        with atomic(Path(path)) as file:
-            torch.save(checkpoint, file)
+        # torch itself would not say why a write to a file failed
+        buffer = io.BytesIO()
+        torch.save(checkpoint, buffer)
+        write_sealed(Path(path), buffer.getbuffer())
 
 
 def fit(training: Training, folder: Path, device: str, keep: bool) -> list[Epoch]:
     """Train, or go on where `folder` has a checkpoint. Loads the final weights; returns the history."""
     last = folder / "last.ckpt"
+    remove_partial(folder)
+    _drop_damaged(folder, best=training.keys.patience is not None)
     if not last.exists() or not _load(last)["ended"]:
         with _quiet(), torch.random.fork_rng([]):
             trainer = _trainer(training.keys, folder, device, keep)
@@ -287,6 +295,20 @@ def _trainer(keys: "AutoEncoderKeys", folder: Path, device: str, keep: bool) -> 
         enable_model_summary=False,
         default_root_dir=folder,
     )
+
+
+def _drop_damaged(folder: Path, best: bool) -> None:
+    """If one checkpoint is not as it was written, none is trusted: training starts anew."""
+    checkpoints = set(folder.glob("*.ckpt"))
+    needed = {folder / "best.ckpt"} if best and folder / "last.ckpt" in checkpoints else set()
+    damaged = sorted(path for path in checkpoints | needed if not is_sealed(path))
+    if not damaged:
+        return
+    say(
+        f"the checkpoint {damaged[0].name} is not as it was written; training starts at its first epoch"
+    )
+    for path in checkpoints:
+        unlink_sealed(path)
 
 
 def history_of(checkpoint: State) -> list[Epoch]:

@@ -10,7 +10,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,8 +23,16 @@ from trlap import stages
 from trlap.config import schema
 from trlap.config.door import Config
 from trlap.errors import TrlapError
-from trlap.files import read_json, writable, write_json, write_text
-from trlap.runs import records, result
+from trlap.files import (
+    file_sha256,
+    read_json,
+    remove_partial,
+    say_once,
+    writable,
+    write_json,
+    write_text,
+)
+from trlap.runs import records, result, signals
 from trlap.runs.lock import Lock, Owner
 from trlap.runs.logs import logged
 from trlap.runs.records import absent
@@ -32,6 +40,9 @@ from trlap.runs.result import RunResult
 from trlap.stages.base import Identity
 
 DIGITS = 8  # of the hash, in a folder's name
+RESULT = "result.json"
+# what is not part of what was found: it says how the run goes, or grows with every attempt
+RECORDS = ("status.json", "run.log", "lock")
 
 
 @dataclass(frozen=True)
@@ -46,6 +57,9 @@ class Status:
     stage: str | None = None
     error: str | None = absent()
     seconds: float | None = absent()
+    # of a finished run: its files and their lengths, and the digest of result.json
+    files: dict[str, int] | None = absent()
+    result: str | None = absent()
 
     @property
     def reason(self) -> str:
@@ -92,11 +106,34 @@ class Cell:
         return status if status.hash == self.hash else Status()
 
     def finished(self) -> bool:
-        """A run whose result is gone is not finished, whatever its status says."""
-        return self.status().status == "ok" and (self.folder / "result.json").is_file()
+        """A run is finished whose files are all there, as long as they were, with the result it had.
+
+        Whatever its status says: one with a file missing or cut is done again, from what the cache has.
+        """
+        status = self.status()
+        if status.status != "ok":
+            return False
+        if fault := self._fault(status):
+            say_once(f"{self.name} is not finished any more ({fault}); it is done again")
+            return False
+        return True
+
+    def _fault(self, status: Status) -> str | None:
+        """How the folder differs from what status.json says of it."""
+        if status.files is None or RESULT not in status.files:
+            return "its files were not recorded"
+        for name, length in status.files.items():
+            path = self.folder / name
+            if not path.is_file():
+                return f"{name} is missing"
+            if path.stat().st_size != length:
+                return f"{name} has {path.stat().st_size:,} bytes and not {length:,}"
+        if file_sha256(self.folder / RESULT) != status.result:
+            return f"{RESULT} is not as it was written"
+        return None
 
     def result(self) -> RunResult:
-        return result.read(self.folder / "result.json")
+        return result.read(self.folder / RESULT)
 
     @contextmanager
     def alone(self, wait: bool) -> Iterator[None]:
@@ -115,6 +152,7 @@ class Cell:
     def recorded(self) -> Iterator[None]:
         """Keep status.json true: running, then ok, or failed with its traceback, or interrupted."""
         started = time.time()
+        remove_partial(self.folder)
         write_text(
             self.folder / "config.yaml", OmegaConf.to_yaml(OmegaConf.create(self.config.composed))
         )
@@ -123,28 +161,58 @@ class Cell:
         with logged(self.folder / "run.log"):
             try:
                 yield
+                signals.check()
             except BaseException as error:
                 reason = str(error) if isinstance(error, TrlapError) else traceback.format_exc()
-                # what is no Exception is Ctrl-C, or a cluster that takes the machine away
+                # what is no Exception is Ctrl-C, a signal, or a cluster that takes the machine away
                 state = "failed" if isinstance(error, Exception) else "interrupted"
-                self.note(status=state, error=reason, seconds=time.time() - started)
+                # a full disk must not hide what went wrong
+                with suppress(TrlapError):
+                    self.note(status=state, error=reason, seconds=time.time() - started)
                 raise
-            self.note(status="ok", stage=None, seconds=time.time() - started)
+            self.note(
+                status="ok",
+                stage=None,
+                seconds=time.time() - started,
+                files=self._files(),
+                result=file_sha256(self.folder / RESULT),
+            )
+
+    def _files(self) -> dict[str, int]:
+        return {
+            path.name: path.stat().st_size
+            for path in sorted(self.folder.iterdir())
+            if path.is_file() and path.name not in RECORDS and not path.name.startswith(".")
+        }
 
     def note(self, **news: Any) -> None:
         """Put it into status.json."""
         self.state = replace(self.state, **news)
         write_json(self.folder / "status.json", records.to_json(self.state))
 
+    def interrupt(self) -> None:
+        """Its process was ended from outside and could not say so itself."""
+        self.state = self.status()
+        if self.state.status == "running" and self.lock.owner() is None:
+            self.note(status="interrupted", error="its process was ended")
+
     def under_way(self, stage: str, folder: str | None) -> None:
         """A stage begins, or its folder is there."""
+        signals.check()
         done = self.state.stages | ({stage: folder} if folder else {})
         self.note(stage=stage, stages=done)
 
 
 def read_status(folder: Path) -> Status:
+    """Of whoever worked there last; one that cannot be read says nothing."""
     path = folder / "status.json"
-    return records.from_json(Status, read_json(path)) if path.exists() else Status()
+    try:
+        return records.from_json(Status, read_json(path))
+    except FileNotFoundError:
+        return Status()
+    except (TrlapError, ValueError, TypeError, AttributeError):
+        say_once(f"{folder.name}: status.json cannot be read; it is taken to be absent")
+        return Status()
 
 
 def command() -> str | None:

@@ -22,6 +22,8 @@ from typing import Self
 
 import psutil
 
+from trlap.files import say_once
+
 # All in seconds: how often an owner touches its lock, after which silence another host takes it over,
 # and how often somebody who waits looks again.
 HEARTBEAT = 30.0
@@ -49,10 +51,12 @@ class Owner:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
+        """ValueError, KeyError or TypeError where the text names no process."""
         fields = json.loads(text)
-        return cls(
-            host=fields["host"], pid=fields["pid"], started=fields["started"], lock=fields["lock"]
-        )
+        host, pid, started = str(fields["host"]), int(fields["pid"]), float(fields["started"])
+        if pid <= 0:
+            raise ValueError("no process has that number")
+        return cls(host, pid, started, str(fields["lock"]))
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -84,7 +88,8 @@ class Lock:
         """The living process that holds it, this one included."""
         with suppress(FileNotFoundError):
             owner, touched = self._read(), self.path.stat().st_mtime
-            return owner if owner.alive((now or time.time()) - touched) else None
+            if owner is not None and owner.alive((now or time.time()) - touched):
+                return owner
         return None
 
     def acquire(self) -> bool:
@@ -96,6 +101,8 @@ class Lock:
         try:
             with os.fdopen(descriptor, "w") as file:
                 file.write(self._holding.to_json())
+                file.flush()
+                os.fsync(file.fileno())
             # By the clock that stamps the lock, which may be a file server's.
             now = temporary.stat().st_mtime
             for _ in range(2):
@@ -139,8 +146,13 @@ class Lock:
         finally:
             self.release()
 
-    def _read(self) -> Owner:
-        return Owner.from_json(self.path.read_text(encoding="utf-8"))
+    def _read(self) -> Owner | None:
+        """Who the file says; nobody where it says nothing, for a lock appears with all its content."""
+        try:
+            return Owner.from_json(self.path.read_text(encoding="utf-8"))
+        except (ValueError, KeyError, TypeError):
+            say_once(f"the lock {self.path.name} names no process; it is taken to be free")
+            return None
 
     def _beat(self) -> None:
         """Touch the lock every half minute, so that other hosts see that its owner lives."""

@@ -4,11 +4,18 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 VERBOSE = "TRLAP_VERBOSE"  # handed down to the processes of a sweep
 FORMAT = logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+
+class LogFile(logging.FileHandler):
+    """On a full disk the run goes on, or says itself why it cannot; `logging` would print a traceback."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        pass
 
 
 @contextmanager
@@ -17,7 +24,7 @@ def logged(path: Path) -> Iterator[None]:
     logger = logging.getLogger("trlap")
     logger.setLevel(logging.INFO)
     logger.propagate = False
-    handlers: list[logging.Handler] = [logging.FileHandler(path, encoding="utf-8")]
+    handlers: list[logging.Handler] = [LogFile(path, encoding="utf-8")]
     if os.environ.get(VERBOSE):
         handlers.append(logging.StreamHandler(sys.stderr))
     for handler in handlers:
@@ -28,4 +35,5 @@ def logged(path: Path) -> Iterator[None]:
     finally:
         for handler in handlers:
             logger.removeHandler(handler)
-            handler.close()
+            with suppress(OSError):
+                handler.close()

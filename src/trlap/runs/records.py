@@ -46,23 +46,41 @@ def from_json(kind: type[Record], value: Json) -> Record:
 
 def _read(kind: Any, value: Json, where: str) -> Any:
     origin = get_origin(kind)
-    if kind is Any or value is None:
+    if kind is Any:
         return value
     if origin in (Union, types.UnionType):
         options = [option for option in get_args(kind) if option is not type(None)]
+        if value is None and len(options) < len(get_args(kind)):
+            return None
         return _read(options[0], value, where) if len(options) == 1 else value
     if dataclasses.is_dataclass(kind):
         return _read_record(kind, value, where)
     if origin is dict:
         of = get_args(kind)[1]
+        _require(isinstance(value, Mapping), where, "an object")
         return {key: _read(of, item, f"{where}.{key}") for key, item in value.items()}
-    if origin is list:
+    if origin in (list, tuple):
         of = get_args(kind)[0]
-        return [_read(of, item, where) for item in value]
-    if origin is tuple:
-        of = get_args(kind)[0]
-        return tuple(_read(of, item, where) for item in value)
-    return float(value) if kind is float else value
+        _require(isinstance(value, list), where, "a list")
+        return origin(_read(of, item, where) for item in value)
+    return _read_plain(kind, value, where)
+
+
+def _read_plain(kind: Any, value: Json, where: str) -> Any:
+    if kind is float:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        _require(number or value in ("inf", "-inf"), where, "a number")
+        return float(value)
+    if kind is int:
+        _require(isinstance(value, int) and not isinstance(value, bool), where, "a whole number")
+    elif isinstance(kind, type):
+        _require(isinstance(value, kind), where, {str: "text", bool: "true or false"}.get(kind, ""))
+    return value
+
+
+def _require(right: bool, where: str, what: str) -> None:
+    if not right:
+        raise TrlapError(f"{where}: not {what}")
 
 
 def _read_record(kind: Any, value: Json, where: str) -> Any:

@@ -71,7 +71,12 @@ class Execution:
         name = self.identity.folder(stage)
         redo = self.config.force and not stage.shared
         folder = cached(
-            self.cache, stage.name, self.identity.key(stage), self._builder(stage, redo), redo
+            self.cache,
+            stage.name,
+            self.identity.key(stage),
+            self._builder(stage, redo),
+            redo,
+            stage.version,
         )
         self.seconds[stage.name] = round(time.perf_counter() - started, 3)
         logger.info("stage %s: %s, %.3f s", stage.name, name, self.seconds[stage.name])

@@ -6,8 +6,9 @@ from typing import Any
 
 from trlap.config.door import Config
 from trlap.data.rows import texts
+from trlap.embeddings.assets import model_content
 from trlap.errors import TrlapError
-from trlap.files import content, read_json, write_json
+from trlap.files import read_json, write_json
 from trlap.metrics.registry import METRICS as KNOWN
 from trlap.runs import records
 from trlap.runs.records import Json
@@ -41,7 +42,7 @@ class Metrics(Stage[Measured]):
         key["names"] = {name: KNOWN.version(name) for name in names}
         bertscore = config.metrics.bertscore
         if "bertscore" in names and bertscore.model is not None:
-            key["bertscore"] = asdict(bertscore) | {"model": content(bertscore.model)}
+            key["bertscore"] = asdict(bertscore) | {"model": model_content(bertscore.model)}
         return key
 
     def check(self, config: Config) -> None:

@@ -1,4 +1,9 @@
-"""Stage `privatize`: Algorithm 1 on every split, once. All that follows is post-processing."""
+"""Stage `privatize`: Algorithm 1 on every split, once. All that follows is post-processing.
+
+The noise is keyed by the noise's settings, the words and the text. Two private versions of one text at one
+seed, at two ε, by two mechanisms or on two vocabularies, have noise that has nothing in common; so have two
+texts. If they shared it, the difference of two versions would give the text away.
+"""
 
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -13,7 +18,7 @@ from trlap.runs.result import Counts
 from trlap.stages.base import Inputs, Stage
 from trlap.stages.corpus import CORPUS
 from trlap.stages.embedding import EMBEDDING
-from trlap.stages.noise import NOISE, noise_key
+from trlap.stages.noise import NOISE, noise_identity, noise_key
 from trlap.stages.vocabulary import VOCABULARY
 
 if TYPE_CHECKING:
@@ -28,7 +33,8 @@ class PrivateText:
 
 class Privatize(Stage[PrivateText]):
     name = "privatize"
-    version = 1
+    # 2: noise that no run with other settings, words or text has
+    version = 2
     keys = (*NOISE, "oov", "seed")
     published = ("private.jsonl",)
 
@@ -57,11 +63,12 @@ class Privatize(Stage[PrivateText]):
 
         with progress(f"privatising with {mechanism.name}", "tokens") as show:
             for name, split in corpus.splits.items():
+                purpose = f"{noise_identity(config, mechanism, split.texts)}/{name}"
                 private = privatize_texts(
                     mechanism,
                     inputs[VOCABULARY],
                     split.texts,
-                    partial(block_generator, config.seed, name, device=device),
+                    partial(block_generator, config.seed, purpose, device=device),
                     config.oov,
                     advance,
                 )

@@ -11,13 +11,14 @@ from typing import Any
 from trlap.config.door import Config
 from trlap.data.rows import SPLITS, Rows, read_rows, write_rows
 from trlap.errors import TrlapError
-from trlap.files import read_json, write_json
+from trlap.files import digest, read_json, write_json
 from trlap.models.registry import REWRITERS
 from trlap.runs import records
 from trlap.runs.records import Json
 from trlap.runs.result import Trained
 from trlap.stages.base import Inputs, Stage
 from trlap.stages.embedding import EMBEDDING
+from trlap.stages.noise import noise_identity
 from trlap.stages.privatize import PRIVATIZE, rewritten_rows
 from trlap.stages.vocabulary import VOCABULARY
 
@@ -33,7 +34,8 @@ class RewrittenText:
 
 class Rewrite(Stage[RewrittenText]):
     name = "rewrite"
-    version = 1
+    # 2: noise that is drawn while training reads is that of this run alone
+    version = 2
     keys = ("model", "protocol")
     published = ("rewritten.jsonl",)
 
@@ -71,6 +73,7 @@ class Rewrite(Stage[RewrittenText]):
             protocol=config.protocol,
             machine=inputs.machine,
             seed=config.seed,
+            identity=self._identity(inputs),
             folder=inputs.scratch,
             keep_checkpoints=config.keep_checkpoints,
         )
@@ -84,6 +87,13 @@ class Rewrite(Stage[RewrittenText]):
         trained = model.trained()
         model.tidy()
         return RewrittenText(written, trained, inputs.scratch)
+
+    def _identity(self, inputs: Inputs) -> str:
+        """Two models that read one text under the same noise would tell more of it than one."""
+        rows = inputs[PRIVATIZE].rows.values()
+        originals = [row.original for split in rows for row in split]
+        noise = noise_identity(inputs.config, inputs.mechanism, originals)
+        return digest([noise, self.key(inputs.config)])
 
     def write(self, output: RewrittenText, folder: Path) -> None:
         every = (row for rows in output.rows.values() for row in rows)

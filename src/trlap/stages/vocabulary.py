@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trlap.config.door import Config
+from trlap.embeddings.assets import FREQUENT_WORDS
 from trlap.files import file_sha256
 from trlap.runs.records import Json
 from trlap.stages.base import Inputs, Stage
@@ -24,8 +25,10 @@ class Vocabulary(Stage["Words"]):
         return (CORPUS,)
 
     def key(self, config: Config) -> dict[str, Json]:
-        source = Path(config.dataset.vocabulary)
-        content = {"words": file_sha256(source)} if source.is_file() else {}
+        source = config.dataset.vocabulary
+        if source == "public":
+            return config.pick(*self.keys) | {"words": FREQUENT_WORDS.content}
+        content = {"words": file_sha256(Path(source))} if Path(source).is_file() else {}
         return config.pick(*self.keys) | content
 
     def run(self, inputs: Inputs) -> "Words":

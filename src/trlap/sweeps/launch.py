@@ -17,7 +17,7 @@ from trlap import progress
 from trlap.config.door import config_from
 from trlap.errors import TrlapError
 from trlap.files import digest, write_text
-from trlap.runs import pipeline
+from trlap.runs import pipeline, signals
 from trlap.runs.lock import Busy
 from trlap.sweeps.grid import OPEN, Job, expand
 from trlap.sweeps.plan import plan
@@ -42,8 +42,12 @@ def sweep(
         name = composed.sweep or _name(composed, cells)
         stop = stop_file(composed.outputs, name)
         stop.unlink(missing_ok=True)
-        with view(jobs):
-            _launch(cells, launcher, name, stop)
+        try:
+            with view(jobs):
+                _launch(cells, launcher, name, stop)
+        except BaseException:
+            _say_interrupted(cells)
+            raise
         print(table(jobs))
     if any(job.state() in ("failed", "invalid") for job in jobs):
         sys.exit(1)
@@ -90,6 +94,16 @@ def _launch(jobs: list[Job], launcher: "Launcher", name: str, stop: Path) -> Non
                 job.reason = error
 
 
+def _say_interrupted(jobs: list[Job]) -> None:
+    """Workers that ended with this process could not say it themselves."""
+    here = [job.cell for job in jobs if job.cell and job.state() == "running"]
+    deadline = time.monotonic() + 5
+    while any(cell.lock.owner() for cell in here) and time.monotonic() < deadline:
+        time.sleep(POLL / 5)
+    for cell in here:
+        cell.interrupt()
+
+
 def inside() -> bool:
     """Is this process asked for a cell of a sweep?"""
     return not OmegaConf.is_missing(HydraConfig.get().job, "num")
@@ -102,7 +116,9 @@ def work(composed: DictConfig) -> str | None:
     if composed.fail_fast and stop.exists():
         return None
     try:
-        pipeline.run(config_from(composed), wait=False)
+        # a process of a launcher's has no handlers yet
+        with signals.heeded(die=True):
+            pipeline.run(config_from(composed), wait=False)
     except Busy:
         return None
     except Exception as error:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
-from trlap.files import digest
-from trlap.runs import result
+from trlap.errors import TrlapError
+from trlap.files import digest, say_once
+from trlap.runs import manifest, result
 from trlap.runs.cell import Cell, read_status
 from trlap.runs.records import Json
 from trlap.runs.summary import headline
@@ -113,7 +114,11 @@ def stages_done(cell: Cell) -> list[str]:
     """Stages of its own whose folders are in the cache."""
     cache = cell.outputs / "cache"
     folders = cell.identity.folders.items()
-    return [name for name, at in folders if name not in SHARED and (cache / at).is_dir()]
+    return [
+        name
+        for name, at in folders
+        if name not in SHARED and (cache / at / manifest.FILE).is_file()
+    ]
 
 
 def measured(outputs: Path) -> list[Measured]:
@@ -123,7 +128,11 @@ def measured(outputs: Path) -> list[Measured]:
         status = read_status(path.parent)
         if status.status != "ok":
             continue
-        run = result.read(path)
+        try:
+            run = result.read(path)
+        except TrlapError as error:
+            say_once(f"not counted: {error}")
+            continue
         folders = [
             outputs / "cache" / at for stage, at in status.stages.items() if stage not in SHARED
         ]

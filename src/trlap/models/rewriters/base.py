@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 class RewriteTask:
     """What a rewriter is given. A row has an original and a private text.
 
+    `identity` stands for all that the outcome depends on: whoever draws noise keys it with that, so that no
+    other run has the same. What is no noise, such as dropout, is keyed by `seed`.
     `folder` is for this task alone: whoever comes again after a crash, with the same settings, goes on
     from what is found there.
     """
@@ -44,6 +46,7 @@ class RewriteTask:
     protocol: Protocol
     machine: Machine
     seed: int
+    identity: str
     folder: Path
     keep_checkpoints: bool = False
 

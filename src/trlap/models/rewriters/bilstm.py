@@ -12,7 +12,7 @@ from omegaconf import MISSING
 
 from trlap.config.ranges import one_of, within
 from trlap.errors import TrlapError
-from trlap.files import atomic
+from trlap.files import atomic, unlink_sealed
 from trlap.models.rewriters.base import Rewriter
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class BiLSTMAutoEncoder(Rewriter):
 
     def fit(self) -> None:
         import torch
-        from safetensors.torch import save_file
+        from safetensors.torch import save
 
         from trlap.models.rewriting import prepare
         from trlap.models.training import fit
@@ -107,8 +107,9 @@ class BiLSTMAutoEncoder(Rewriter):
         self.training = prepare(self.keys, task)
         self.history = fit(self.training, task.folder, device, task.keep_checkpoints)
         weights = self.training.model.state_dict()
+        contiguous = {name: values.cpu().contiguous() for name, values in weights.items()}
         with atomic(task.folder / WEIGHTS) as file:
-            save_file({name: values.cpu().contiguous() for name, values in weights.items()}, file)
+            file.write_bytes(save(contiguous))
         self.training.to(device).eval()
         self.written: dict[str, Written] = {}
 
@@ -145,7 +146,7 @@ class BiLSTMAutoEncoder(Rewriter):
         """Checkpoints go, unless they are to be kept."""
         if not self.task.keep_checkpoints:
             for checkpoint in self.task.folder.glob("*.ckpt"):
-                checkpoint.unlink()
+                unlink_sealed(checkpoint)
 
     @classmethod
     def embedding_of(cls, folder: Path, words: int) -> "NDArray[np.float32]":
