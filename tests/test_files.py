@@ -1,7 +1,9 @@
 """Content keys, strict JSON, atomic writes."""
 
+import errno
 import json
 import math
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -10,7 +12,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trlap.files import atomic, content, digest, jsonable, write_json
+from trlap.errors import TrlapError
+from trlap.files import (
+    atomic,
+    content,
+    digest,
+    is_sealed,
+    jsonable,
+    unlink_sealed,
+    writable,
+    write_json,
+    write_sealed,
+)
 
 
 def test_digest_depends_on_content_and_not_on_the_order_of_keys() -> None:
@@ -79,3 +92,83 @@ def test_what_every_command_imports_imports_nothing_heavy(module: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+def test_a_sealed_file_is_known_and_a_damaged_one_too(tmp_path: Path) -> None:
+    path = tmp_path / "last.ckpt"
+    assert not is_sealed(path)
+    write_sealed(path, b"first")
+    write_sealed(path, b"second")
+    assert is_sealed(path)
+    for damage in (b"", b"secon", b"secone", b"third"):
+        path.write_bytes(damage)
+        assert not is_sealed(path), damage
+    # whatever was there before the last write counts too, since a kill may come between digest and file
+    path.write_bytes(b"first")
+    assert is_sealed(path)
+    (tmp_path / "last.ckpt.sha256").write_bytes(b"\xff\x00")
+    assert not is_sealed(path)
+    unlink_sealed(path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_digests_of_kills_in_a_row_never_lose_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "last.ckpt"
+    write_sealed(path, b"first")
+    for attempt in (b"second", b"third", b"fourth"):
+
+        def killed(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(Path, "write_bytes", killed)
+            write_sealed(path, attempt)
+        assert path.read_bytes() == b"first" and is_sealed(path)
+
+
+def test_content_is_on_the_disk_before_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+    real_sync, real_replace = os.fsync, Path.replace
+
+    def fsync(descriptor: int) -> None:
+        calls.append("sync " + Path(f"/proc/self/fd/{descriptor}").readlink().name)
+        real_sync(descriptor)
+
+    def replace(path: Path, target: Path) -> Path:
+        calls.append(f"rename to {target.name}")
+        return real_replace(path, target)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(Path, "replace", replace)
+    write_json(tmp_path / "x.json", 1)
+    assert [call.partition(".x.json.")[0] for call in calls] == [
+        "sync ",
+        "rename to x.json",
+        f"sync {tmp_path.name}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (errno.ENOSPC, "the disk is full"),
+        (errno.EDQUOT, "quota"),
+        (errno.EROFS, "read-only"),
+        (errno.EACCES, "permission denied"),
+        (errno.ENAMETOOLONG, "too long"),
+        (errno.EFBIG, "larger than the system allows"),
+        (errno.EIO, "error"),
+    ],
+)
+def test_a_write_that_fails_is_one_line(tmp_path: Path, number: int, said: str) -> None:
+    with pytest.raises(TrlapError, match=said), writable(tmp_path):
+        raise OSError(number, "as the system says it")
+
+
+def test_a_missing_file_of_ours_is_a_defect(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError), writable(tmp_path):
+        (tmp_path / "missing").read_text()
+    with pytest.raises(TrlapError, match="no such folder"), writable(Path("/proc/nothing")):
+        Path("/proc/nothing").mkdir()
