@@ -30,6 +30,8 @@ def task(function: Callable[[DictConfig], Any]) -> Callable[[DictConfig], Any]:
             return function(composed)
         except TrlapError as error:
             _fail(str(error))
+        except OSError as error:
+            _fail_at(error)
 
     return reporting
 
@@ -52,12 +54,16 @@ def launch(main: Callable[[], Any]) -> None:
             raise
         _fail(f"{error}; `python run.py --help` lists the options of every group")
     except OSError as error:
-        # a full disk or a file that is not for us, seen by a library of others
-        if error.errno not in (*DISK, errno.EACCES, errno.EPERM):
-            raise
-        _fail(f"{error.filename or 'cannot write'}: {REASONS[error.errno]}")
+        _fail_at(error)
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def _fail_at(error: OSError) -> NoReturn:
+    """A full disk, or a file that is not for us, seen by a library of others."""
+    if error.errno not in (*DISK, errno.EACCES, errno.EPERM):
+        raise error
+    _fail(f"{error.filename or 'cannot write'}: {REASONS[error.errno]}")
 
 
 def _fail(line: str) -> NoReturn:

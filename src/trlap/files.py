@@ -209,7 +209,12 @@ def writable(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        elsewhere = error.filename is not None and not str(error.filename).startswith(str(folder))
+        # who copies a file to a full disk is told the name of the one that is read
+        elsewhere = (
+            error.filename is not None
+            and not str(error.filename).startswith(str(folder))
+            and error.errno not in DISK
+        )
         # a file that is missing in a folder that is there is a defect of ours
         defect = error.errno == errno.ENOENT and folder.is_dir()
         if error.errno not in REASONS or elsewhere or defect:

@@ -51,6 +51,19 @@ def test_one_process_at_a_time_even_when_owners_die(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} <= {"log", "lock"}
 
 
+def test_what_a_process_left_that_died_while_it_took_the_lock_goes(tmp_path: Path) -> None:
+    lock = Lock(tmp_path / "lock")
+    dead = Owner(Owner.current("x").host, 2**22 + 5, 0.0, "x")
+    (tmp_path / ".lock.dead").write_text(dead.to_json())
+    (tmp_path / ".lock.mine").write_text(Owner.current("x").to_json())
+    (tmp_path / ".lock.new").write_text("")
+    (tmp_path / ".lock.old").write_text("")
+    os.utime(tmp_path / ".lock.old", (0, 0))
+    with lock.hold():
+        names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"lock", ".lock.mine", ".lock.new"}
+
+
 def test_the_lock_names_its_owner_and_goes_away(tmp_path: Path) -> None:
     lock = Lock(tmp_path / "lock")
     assert lock.owner() is None

@@ -109,6 +109,7 @@ class Lock:
                 with suppress(FileExistsError):
                     os.link(temporary, self.path)
                     self._released.clear()
+                    self._tidy(now)
                     threading.Thread(target=self._beat, daemon=True).start()
                     return True
                 if self.owner(now) is not None:
@@ -153,6 +154,19 @@ class Lock:
         except (ValueError, KeyError, TypeError):
             say_once(f"the lock {self.path.name} names no process; it is taken to be free")
             return None
+
+    def _tidy(self, now: float) -> None:
+        """Take away what processes left that were killed while they took it."""
+        for left in self.path.parent.glob(f".{self.path.name}.*"):
+            with suppress(OSError):
+                silence = now - left.stat().st_mtime
+                try:
+                    alive = Owner.from_json(left.read_text(encoding="utf-8")).alive(silence)
+                except (ValueError, KeyError, TypeError):
+                    # somebody may be about to write it
+                    alive = silence < STALE
+                if not alive:
+                    left.unlink()
 
     def _beat(self) -> None:
         """Touch the lock every half minute, so that other hosts see that its owner lives."""
