@@ -3,8 +3,6 @@
 Streams a file of any size through a mechanism, in constant memory, and says what that guarantees.
 """
 
-import sys
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +16,7 @@ from trlap.config.schema import Privatize
 from trlap.errors import TrlapError
 from trlap.privatize import output
 from trlap.privatize.columns import Columns, columns_from
-from trlap.privatize.crash import without_text
+from trlap.privatize.crash import say, without_text
 from trlap.privatize.streams import FORMATS, WITH_HEADER, transform
 
 if TYPE_CHECKING:
@@ -68,9 +66,7 @@ def main(composed: DictConfig) -> None:
     privatizer = Privatizer(**keys)
     with without_text():
         privatize(config, files, privatizer, keys)
-    # the text is written; whether anybody reads the summary is another matter
-    with suppress(OSError):
-        print(own_text(privatizer, config.output), file=sys.stderr, flush=True)
+    say(own_text(privatizer, config.output))
 
 
 def privatize(

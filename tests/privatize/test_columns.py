@@ -35,6 +35,8 @@ FIRST = "1,The waiter was rude,neg\n2,Lovely soup,pos\n"
         ("waiter,-3,rude\n", "waiter", NO_HEADER),
         ("waiter,rude,rude\n", "waiter", "two columns have one name"),
         ("waiter,waiter\n", "waiter", "two columns have one name"),
+        ("waiter rude,neg\nsoup,pos\nLovely,neg\n", "waiter rude", NO_HEADER),
+        ("waiter\nsoup\n\nwaiter\n", "waiter", NO_HEADER),
         ("\n\n1,The waiter was rude\n", "text", NO_HEADER),
         ("waiter;rude\n1;2\n", "text", "among 1 column; set column=, or if there is no header"),
     ],

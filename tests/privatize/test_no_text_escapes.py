@@ -14,10 +14,11 @@ from stream_helpers import columns
 
 from trlap.errors import TrlapError
 from trlap.privatize import lines
-from trlap.privatize.crash import without_text
+from trlap.privatize.crash import say, without_text
 from trlap.privatize.privatizer import Privatizer
 from trlap.privatize.streams import transform
 from trlap.privatize.summary import own_text
+from trlap.progress import progress
 
 SECRET = "the waiter was rude"
 SMALL: dict[str, Any] = {"vocabulary_size": 500}
@@ -53,6 +54,17 @@ def test_a_crash_shows_its_kind_and_place_and_no_text(
     assert "waiter" not in said and str(tmp_path) not in said
     shown = "".join(traceback.format_exception(end.value))
     assert SECRET not in shown
+
+
+def test_a_closed_standard_error_does_not_send_messages_among_the_text(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as closed:
+        closed.setattr(sys, "stderr", None)
+        say("a word")
+        with progress("privatising", "tokens") as show:
+            show(0.5, 1)
+    assert capsys.readouterr().out == ""
 
 
 def test_what_a_user_can_mend_passes() -> None:

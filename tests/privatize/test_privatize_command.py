@@ -117,6 +117,11 @@ def test_a_reader_who_leaves_and_a_full_device(tmp_path: Path) -> None:
     assert done.stderr == b"error: cannot write to standard output: the disk is full\n"
 
 
+def test_help_in_an_encoding_that_lacks_its_letters() -> None:
+    done = script("--help", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0 and b"header: true" in done.stdout, done.stderr
+
+
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_signal_leaves_no_output(tmp_path: Path, sign: signal.Signals) -> None:
     target = tmp_path / "out.txt"

@@ -6,7 +6,10 @@ taken for data, and refused as a header, when
 - a column that was asked for is called by more than two words, by more than 40 characters, or by something
   that ends like a sentence;
 - any of its cells is a number, a date or a time;
-- two of its cells are equal.
+- two of its cells are equal;
+- one of its cells stands again below, in the same column, among the first 2,000 rows.
+
+A first row of data that shows none of this, with a cell that was asked for as a column, is taken for a header.
 
 No message quotes a first row unless each cell of it is one short word, as names of columns are.
 """
@@ -52,6 +55,11 @@ class Columns:
                 f"or if there is no header, add header=false column=N, {_NUMBERED}"
             )
         return sorted(first_row.index(column) for column in self.names)
+
+    def check_row(self, name: str, header: Sequence[str], row: Sequence[str]) -> None:
+        """Refuse a header of which a cell is a value, too."""
+        if any(cell and cell == above for cell, above in zip(row, header, strict=True)):
+            raise TrlapError(f"{name}: {_NO_HEADER}, {_NUMBERED}")
 
     def _numbered(self, name: str, width: int) -> list[int]:
         numbers = [int(column) for column in self.names]

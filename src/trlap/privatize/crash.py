@@ -6,7 +6,7 @@ Messages of exceptions quote what they stumbled over, and that may be the text t
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from trlap.errors import TrlapError
@@ -22,8 +22,15 @@ def without_text() -> Iterator[None]:
     except TrlapError:
         raise
     except Exception as error:
-        print(describe(error), file=sys.stderr)
+        say(describe(error))
         raise SystemExit(1) from None
+
+
+def say(message: str) -> None:
+    """Print on standard error, or nowhere where it is closed: `print` would take standard output then."""
+    if sys.stderr is not None:
+        with suppress(OSError):
+            print(message, file=sys.stderr, flush=True)
 
 
 def describe(error: BaseException) -> str:

@@ -12,6 +12,8 @@ from trlap.errors import TrlapError
 from trlap.privatize.columns import Columns
 from trlap.privatize.lines import LONGEST, Lines, Row, cut_end
 
+# Rows whose cells may show that the first row is data. Fewer than a batch, so that nothing is written yet.
+CHECKED = 2000
 # It never gives back what it took, so that a field without its end does not match.
 _QUOTED = re.compile(r'"(?:[^"]++|"")*+"')
 _BARE = re.compile(r'[^",]*')
@@ -28,6 +30,8 @@ class Table:
 
     def rows(self, lines: Lines) -> Iterator[Row]:
         places: list[int] | None = None
+        header: list[str] = []
+        checks = CHECKED
         for number, body, end in self.records(lines):
             if not body:
                 yield Row((end,), (), ())
@@ -41,12 +45,16 @@ class Table:
                 )
             if places is None:
                 self.width = len(fields)
-                places = self.columns.places(lines.name, [self.decode(field) for field in fields])
+                header = [self.decode(field) for field in fields]
+                places = self.columns.places(lines.name, header)
                 if self.columns.header:
                     yield Row((body + end,), (), ())
                     continue
             if len(fields) != self.width:
                 raise lines.error(f"{len(fields)} fields, but {self.width} columns", number)
+            if checks and self.columns.header:
+                checks -= 1
+                self.columns.check_row(lines.name, header, [self.decode(each) for each in fields])
             yield self._row(fields, places, end)
         if places is None:
             raise TrlapError(f"{lines.name}: the file is empty")
