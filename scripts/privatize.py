@@ -3,8 +3,9 @@
 Streams a file of any size through a mechanism, in constant memory, and says what that guarantees.
 """
 
-import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import hydra
 from omegaconf import DictConfig
@@ -13,8 +14,13 @@ from trlap import cli
 from trlap.config.door import privatize_from
 from trlap.config.schema import Privatize
 from trlap.errors import TrlapError
-from trlap.files import atomic
-from trlap.privatize.streams import FORMATS, transform
+from trlap.privatize import output
+from trlap.privatize.columns import Columns, columns_from
+from trlap.privatize.crash import say, without_text
+from trlap.privatize.streams import FORMATS, WITH_HEADER, transform
+
+if TYPE_CHECKING:
+    from trlap.privatize.privatizer import Privatizer
 
 # of the config, what Privatizer takes as it is
 KEYS = (
@@ -32,76 +38,100 @@ KEYS = (
 )
 
 
+@dataclass(frozen=True)
+class Files:
+    """What is read and where it goes; `target` is None for standard output."""
+
+    source: str
+    target: Path | None
+    kind: str
+    columns: Columns
+
+
 @hydra.main(version_base="1.3", config_path="../conf", config_name="privatize")
 @cli.task
 def main(composed: DictConfig) -> None:
     config = privatize_from(composed)
-    kind, target = check_files(config)
+    files = check_files(config)
 
     import torch
 
     from trlap.privatize.privatizer import Privatizer
     from trlap.privatize.summary import own_text
-    from trlap.progress import progress
 
     torch.set_num_threads(config.threads or torch.get_num_threads())
     own = {key: value for key, value in config.mechanism.items() if key != "name"}
     keys = {"mechanism": config.mechanism["name"], "vectors": config.embedding, **own}
     keys |= {key: getattr(config, key) for key in KEYS}
     privatizer = Privatizer(**keys)
-    sample: list[str] = []
-    with progress("privatising", "tokens") as show:
+    with without_text():
+        privatize(config, files, privatizer, keys)
+    say(own_text(privatizer, config.output))
+
+
+def privatize(
+    config: Privatize, files: Files, privatizer: "Privatizer", keys: dict[str, Any]
+) -> None:
+    """Stream the file through the mechanism, here or on a Ray cluster."""
+    from trlap.progress import progress
+
+    with (
+        output.opened(files.target, config.force) as stream,
+        progress("privatising", "tokens") as show,
+    ):
 
         def change(texts: list[str], share: float | None) -> list[str]:
             private = privatizer.privatize(texts)
             show(share, privatizer.tokens)
-            if not sample:
-                sample.extend(
-                    next((pair for pair in zip(texts, private, strict=True) if pair[1]), ())
-                )
             return private
 
+        places = (files.source, stream, files.kind, files.columns)
         if config.engine == "ray":
             from trlap.privatize import ray as on_ray
 
-            assert target is not None
-            with atomic(target) as temporary:
-                places = (config.input, temporary, kind, config.column)
-                sample = on_ray.privatize(privatizer, keys, *places, config.threads, show)
-        elif target is None:
-            transform(config.input, None, kind, config.column, change)
+            on_ray.privatize(privatizer, keys, *places, config.threads, show)
         else:
-            with atomic(target) as temporary:
-                transform(config.input, temporary, kind, config.column, change)
-    print(own_text(privatizer, sample, config.output), file=sys.stderr)
+            transform(*places, change)
 
 
-def check_files(config: Privatize) -> tuple[str, Path | None]:
-    """The format and where to write, before any work starts."""
-    if config.input != "-" and not Path(config.input).is_file():
-        raise TrlapError(f"input={config.input}: no such file")
-    named = [Path(name).suffix.lower() for name in (config.input, config.output) if name != "-"]
-    kind = f".{config.format}" if config.format else named[0] if named else ".txt"
+def check_files(config: Privatize) -> Files:
+    """Everything that can be refused before any work starts."""
+    source = config.input
+    if source != "-" and not Path(source).exists():
+        raise TrlapError(f"input={source}: no such file")
+    if Path(source).is_dir():
+        raise TrlapError(f"input={source}: it is a folder; name a file in it")
+    target = output.check_place(config.output, force=True)
+    kind = format_of(config, target)
+    if config.engine == "ray" and (source == "-" or target is None):
+        raise TrlapError("engine=ray: give input= and output= as files")
+    if config.engine == "ray" and config.seed is not None:
+        raise TrlapError("engine=ray: every process draws its own seeds; leave seed out")
+    if kind == ".parquet" and (target is None or not Path(source).is_file()):
+        raise TrlapError("parquet cannot be streamed; give input= and output= as files")
+    if not config.header and kind not in WITH_HEADER:
+        raise TrlapError(f"header=false is for {' and '.join(WITH_HEADER)} files")
+    columns = columns_from(config.column, config.header)
+    if target and target.exists() and source != "-" and target.samefile(source):
+        raise TrlapError(f"output={config.output}: that is the input; choose another name")
+    return Files(source, output.check_place(config.output, config.force), kind, columns)
+
+
+def format_of(config: Privatize, target: Path | None) -> str:
+    """The format of the input, which the output keeps."""
+    written = Path(config.output).suffix.lower() if target else ""
+    kind = Path(config.input).suffix.lower() if config.input != "-" else written or ".txt"
+    if config.format:
+        return f".{config.format}"
     if kind not in FORMATS:
         raise TrlapError(
             f"cannot read {kind or 'this'} files; choose from {' '.join(FORMATS)}, or set format="
         )
-    if config.engine == "ray" and (config.input == "-" or config.output == "-"):
-        raise TrlapError("engine=ray: give input= and output= as files")
-    if config.engine == "ray" and config.seed is not None:
-        raise TrlapError("engine=ray: every process draws its own seeds; leave seed out")
-    if config.output == "-":
-        return kind, None
-    target = Path(config.output)
-    if not target.parent.is_dir():
-        raise TrlapError(f"output={config.output}: there is no folder {target.parent}")
-    if target.exists() and config.input != "-" and target.samefile(config.input):
-        raise TrlapError(f"output={config.output}: that is the input; choose another name")
-    if target.exists() and not config.force:
+    if written in FORMATS and written != kind:
         raise TrlapError(
-            f"output={config.output}: it exists; choose another name, or add force=true"
+            f"output={config.output}: formats are not converted; name it {Path(config.output).stem}{kind}"
         )
-    return kind, target
+    return kind
 
 
 if __name__ == "__main__":

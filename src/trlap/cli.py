@@ -5,6 +5,7 @@ Anything else is a defect of ours and keeps its traceback.
 
 import errno
 import functools
+import io
 import os
 import sys
 from collections.abc import Callable
@@ -38,6 +39,9 @@ def task(function: Callable[[DictConfig], Any]) -> Callable[[DictConfig], Any]:
 
 def launch(main: Callable[[], Any]) -> None:
     """Call a Hydra main; a command line that does not compose is one clear line too."""
+    # a letter that the terminal's encoding lacks is shown by its number
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     if "-v" in sys.argv:
         sys.argv.remove("-v")
         os.environ[VERBOSE] = "1"

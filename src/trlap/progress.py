@@ -10,7 +10,7 @@ quiet = False  # a sweep has a view of its own, in which bars of single cells ha
 
 
 def watched() -> bool:
-    return sys.stderr.isatty() and not quiet
+    return sys.stderr is not None and sys.stderr.isatty() and not quiet
 
 
 @contextmanager

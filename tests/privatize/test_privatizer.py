@@ -1,15 +1,10 @@
-"""A user's own text, from Python and from the command line."""
+"""A user's own text, from Python."""
 
-import os
 import re
-import subprocess
-import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT
 
 from trlap import Privatizer
 from trlap.config import schema
@@ -18,12 +13,6 @@ from trlap.errors import TrlapError
 from trlap.privatize import privatizer
 
 SMALL: dict[str, Any] = {"vocabulary_size": 500}
-
-
-def script(*overrides: str, given: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
-    """`python scripts/privatize.py <overrides>`, with `given` on standard input."""
-    command = [sys.executable, str(ROOT / "scripts" / "privatize.py"), *overrides]
-    return subprocess.run(command, capture_output=True, cwd=ROOT, input=given)
 
 
 def test_every_word_is_replaced_by_a_word_of_the_vocabulary() -> None:
@@ -129,127 +118,3 @@ def test_without_noise_a_mechanism_has_no_keys() -> None:
     unchanged = Privatizer("srr", float("inf"), m=3, **SMALL)
     assert unchanged.mechanism.name == "none"
     assert unchanged.privatize(["the and of"]) == ["the and of"]
-
-
-def test_the_command_streams_a_file_and_says_what_it_guarantees(tmp_path: Path) -> None:
-    source, target = tmp_path / "mine.csv", tmp_path / "private.csv"
-    source.write_text('id,comment\n1,"The soup was cold, and it cost $7.50!"\n2,\n3,Nice\n')
-    done = script(
-        f"input={source}",
-        f"output={target}",
-        "column=comment",
-        "mechanism=crr",
-        "epsilon=5",
-        "vocabulary_size=500",
-    )
-    assert done.returncode == 0, done.stderr
-    lines = target.read_text().splitlines()
-    assert [line.split(",")[0] for line in lines] == ["id", "1", "2", "3"]
-    assert lines[0] == "id,comment" and lines[2] == "2,"
-    report = done.stderr.decode()
-    for part in (
-        "3 texts",
-        "mechanism crr",
-        "original",
-        "private",
-        "claimed 5-DP per word",
-        "holds",
-        "median text of 1 words",
-        "longest text of 10 words",
-        "outside the vocabulary",
-        "case and spacing are normalised",
-        "not protected",
-    ):
-        assert part in report, report
-
-
-def test_standard_input_and_output() -> None:
-    done = script(
-        "input=-",
-        "output=-",
-        "mechanism=krr",
-        "vocabulary_size=500",
-        given=b"one two\n\nthree\n",
-    )
-    assert done.returncode == 0, done.stderr
-    assert [len(line.split()) for line in done.stdout.decode().splitlines()] == [2, 0, 1]
-
-
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["input=/nowhere.txt", "output=x.txt"], "input=/nowhere.txt: no such file"),
-        (["input=README.md", "output=x.md"], "cannot read .md files"),
-        (["input=README.md", "format=txt", "output=README.md"], "that is the input"),
-        (["input=README.md", "format=txt", "output=LICENSE"], "it exists"),
-        (["input=README.md", "format=txt", "output=nowhere/x.txt"], "there is no folder nowhere"),
-        (["input=README.md", "output=-", "format=txt", "seed=3"], "whoever has the seed"),
-        (["input=README.md", "output=-", "format=txt", "epsilon=0"], "epsilon=0.0"),
-        (["output=x.txt"], "input: no value given"),
-    ],
-)
-def test_bad_commands_are_one_line(overrides: list[str], message: str) -> None:
-    done = script(*overrides)
-    assert done.returncode == 2
-    assert done.stderr.decode().count("\n") == 1, done.stderr
-    assert message in done.stderr.decode()
-
-
-def test_a_failed_run_leaves_no_output(tmp_path: Path) -> None:
-    (tmp_path / "in.txt").write_bytes(b"fine\n" * 3000 + b"\xff\n")
-    done = script(
-        f"input={tmp_path}/in.txt",
-        f"output={tmp_path}/out.txt",
-        "mechanism=krr",
-        "vocabulary_size=500",
-    )
-    assert done.returncode == 2 and b"line 3,001: not UTF-8" in done.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["in.txt"]
-
-
-@pytest.mark.slow
-def test_a_million_lines_take_the_memory_of_ten_thousand(tmp_path: Path) -> None:
-    peaks = []
-    for lines in (10_000, 1_000_000):
-        source, target = tmp_path / f"{lines}.txt", tmp_path / f"{lines}.out.txt"
-        with source.open("w") as file:
-            for i in range(lines):
-                file.write(f"line {i} of a long file , and the words go on .\n")
-        command = [sys.executable, "scripts/privatize.py", f"input={source}", f"output={target}"]
-        process = subprocess.Popen([*command, "mechanism=crr", "epsilon=5"], cwd=ROOT)
-        _, status, usage = os.wait4(process.pid, 0)
-        assert status == 0
-        peaks.append(usage.ru_maxrss)
-        with target.open() as file:
-            assert Counter(len(line.split()) for line in file) == {13: lines}
-    assert peaks[1] < 1.2 * peaks[0]
-
-
-@pytest.mark.slow
-def test_ray_gives_every_line_once_and_in_order(tmp_path: Path) -> None:
-    pytest.importorskip("ray", reason="`make ray` was not run")
-    source, target = tmp_path / "in.txt", tmp_path / "out.txt"
-    lines = [" ".join(["line", *str(i), "ends"]) if i % 999 else "" for i in range(200_000)]
-    source.write_text("\n".join(lines) + "\n")
-    keys = (f"input={source}", f"output={target}", "engine=ray", "threads=1", "embedding=random")
-    # without noise a line shows which one it was
-    done = script(*keys, "mechanism=none")
-    assert done.returncode == 0, done.stderr
-    assert target.read_text() == source.read_text()
-    assert b"200,000 texts" in done.stderr
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "out.txt"]
-
-    source.write_text("line 1 ends\n" * 50_000)
-    done = script(*keys, "mechanism=krr", "epsilon=1", "force=true")
-    assert done.returncode == 0, done.stderr
-    private = target.read_text().splitlines()
-    assert len(private) == 50_000
-    # seeds of their own for every block: 50,000 draws of three words among 10,000 hardly meet
-    assert len(set(private)) > 49_990
-
-
-def test_ray_needs_files_and_no_seed(tmp_path: Path) -> None:
-    (tmp_path / "in.txt").write_text("a\n")
-    files = (f"input={tmp_path / 'in.txt'}", f"output={tmp_path / 'out.txt'}", "engine=ray")
-    assert b"as files" in script(*files, "output=-").stderr
-    assert b"leave seed out" in script(*files, "seed=1", "reproducible=true").stderr

@@ -172,7 +172,8 @@ class Privatize(Noise):
 
     input: str = MISSING  # .txt .csv .tsv .jsonl .parquet, or - for standard input
     output: str = MISSING
-    column: str = MISSING  # of a table
+    column: Any = MISSING  # of a table: a name or a list of names; numbers from 1 without a header
+    header: bool = MISSING  # whether the first row of a .csv or .tsv has the names of the columns
     format: str | None = one_of("txt", "csv", "tsv", "jsonl", "parquet")  # null: by the file's name
     vocabulary: str = MISSING  # public, or a file with one word a line
     vocabulary_size: int = within("[2, inf)")

@@ -6,7 +6,7 @@ Privatizer(mechanism="crr", epsilon=5).privatize(["Meet me at 11:30 in the café
 
 import secrets
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from trlap.errors import TrlapError
 from trlap.files import file_sha256
 from trlap.mechanisms import registry
 from trlap.privatize.blocks import privatize_texts
+from trlap.privatize.lines import has_surrogate
 from trlap.randomness import block_generator, seeded
 from trlap.runs.cache import cached
 
@@ -111,8 +112,8 @@ class Privatizer:
         Privatising a text twice spends its budget twice.
         """
         private_texts: list[str] = []
-        texts = iter(texts)
-        while batch := list(islice(texts, BATCH)):
+        checked = _checked(texts)
+        while batch := list(islice(checked, BATCH)):
             tokenised = [" ".join(words) for words in tokenize_batch(batch)]
             private = privatize_texts(
                 self.mechanism, self.vocabulary, tokenised, self._generator, self.oov
@@ -129,6 +130,20 @@ class Privatizer:
             return seeded(secrets.token_bytes(64), device)
         self._blocks += 1
         return block_generator(self._seed, "privatizer", self._blocks, device)
+
+
+def _checked(texts: Iterable[str]) -> Iterator[str]:
+    """The texts one by one. What is no text is named by its place and its type, never by its content."""
+    if isinstance(texts, str | bytes):
+        raise TrlapError("texts: give a list of texts, as in privatize([text]), not a single one")
+    if not isinstance(texts, Iterable):
+        raise TrlapError(f"texts: give a list of texts, not {type(texts).__name__}")
+    for place, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise TrlapError(f"texts[{place}] is {type(text).__name__}, not a text")
+        if has_surrogate(text):
+            raise TrlapError(f"texts[{place}] holds half a character (a lone surrogate)")
+        yield text
 
 
 def _check(name: str, value: float | str) -> None:

@@ -1,24 +1,38 @@
 """A user's own text on a Ray cluster: the same Privatizer, in as many processes as there is room for.
 
-The texts go into a parquet file beside the output, from there through Ray Data's `map_batches`, and come
-back in their order. Every process draws its seeds from its own operating system, block by block.
+The process that was started reads the file and hands batches of texts to the others, a few at a time, which
+draw their seeds from their own operating systems, block by block. The private texts come back in order.
+
+What holds: we write no original text to a file, and a worker's exception does not quote one. What does not:
+the texts travel over the cluster's network, which is encrypted only if Ray was set up with TLS, and lie in
+the workers' memory and in Ray's object store, which is shared memory and which Ray may spill to a disk of the
+cluster when others fill it. Ray alone decides that.
 """
 
 import logging
-import tempfile
+from collections import deque
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
-
-from numpy.typing import NDArray
+from typing import Any, BinaryIO, NamedTuple
 
 from trlap.errors import TrlapError
-from trlap.privatize.privatizer import BATCH, Privatizer
-from trlap.privatize.streams import transform
+from trlap.privatize.columns import Columns
+from trlap.privatize.crash import describe
+from trlap.privatize.privatizer import Privatizer
+from trlap.privatize.streams import batches_of_texts, transform
 from trlap.progress import Show
 
 # keywords of Privatizer
 Keys = Mapping[str, Any]
+# batches under way for each worker
+AHEAD = 2
+
+
+class Answer(NamedTuple):
+    """Private texts, and how many words were unknown and how many of those were let through."""
+
+    texts: list[str]
+    unknown: int
+    leaked: int
 
 
 class Worker:
@@ -30,106 +44,103 @@ class Worker:
         torch.set_num_threads(threads)
         self.privatizer = Privatizer(**keys)
 
-    def __call__(self, batch: dict[str, NDArray[Any]]) -> dict[str, object]:
-        """Private texts; what was counted stands in the first row."""
-        privatizer, size = self.privatizer, len(batch["row"])
+    def ready(self) -> bool:
+        return True
+
+    def privatize(self, texts: list[str]) -> Answer:
+        privatizer = self.privatizer
         unknown, leaked = privatizer.unknown, privatizer.leaked
-        private = privatizer.privatize(batch["text"].tolist())
-        counts = {"unknown": privatizer.unknown - unknown, "leaked": privatizer.leaked - leaked}
-        rest = {key: [count] + [0] * (size - 1) for key, count in counts.items()}
-        return {"row": batch["row"], "text": private, **rest}
+        try:
+            private = privatizer.privatize(texts)
+            return Answer(private, privatizer.unknown - unknown, privatizer.leaked - leaked)
+        except Exception as error:
+            report = describe(error)
+        # Ray keeps messages of exceptions in its logs.
+        raise RuntimeError(report)
+
+
+class Pool:
+    """Workers that answer in the order in which they were asked.
+
+    Only those are asked that have started: where others use the cluster too, some may have to wait.
+    """
+
+    def __init__(self, threads: int, keys: Keys) -> None:
+        import ray
+
+        self.ray = ray
+        actor = ray.remote(num_cpus=threads)(Worker)
+        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        room = sum(int(resources.get("CPU", 0)) // threads for resources in nodes)
+        # one core reads
+        workers = [actor.remote(threads, keys) for _ in range(max(1, room - 1))]
+        self.starting = [(worker, worker.ready.remote()) for worker in workers]
+        self.started: list[Any] = []
+        self.asked = 0
+
+    def answers(self, batches: Iterator[list[str]]) -> Iterator[Answer]:
+        under_way: deque[Any] = deque()
+        for texts in batches:
+            self._greet()
+            worker = self.started[self.asked % len(self.started)]
+            self.asked += 1
+            under_way.append(worker.privatize.remote(texts))
+            if len(under_way) >= AHEAD * len(self.started):
+                yield self.ray.get(under_way.popleft())
+        while under_way:
+            yield self.ray.get(under_way.popleft())
+
+    def _greet(self) -> None:
+        """Count in the workers that have started; wait for the first of all."""
+        if not self.starting:
+            return
+        pending = [ready for _, ready in self.starting]
+        if self.started:
+            done, _ = self.ray.wait(pending, num_returns=len(pending), timeout=0)
+        else:
+            done, _ = self.ray.wait(pending, num_returns=1)
+        for ready in done:
+            # raises what went wrong at the start
+            self.ray.get(ready)
+        self.started += [worker for worker, ready in self.starting if ready in done]
+        self.starting = [pair for pair in self.starting if pair[1] not in done]
 
 
 def privatize(
     privatizer: Privatizer,
     keys: Keys,
     source: str,
-    target: Path,
+    output: BinaryIO,
     kind: str,
-    column: str,
+    columns: Columns,
     threads: int,
     show: Show,
-) -> list[str]:
+) -> None:
     """Stream `source` through a pool of Privatizer(**keys); `privatizer` takes the counts.
 
-    Returns a text and its private version. RAY_ADDRESS says which cluster; without it Ray starts here.
+    RAY_ADDRESS says which cluster; without it Ray starts here. The file is read twice at the same time: once
+    ahead for its texts, once for the rows into which the private ones go.
     """
     try:
         import ray
-    except ImportError as error:
-        raise TrlapError("engine=ray needs Ray: `make ray` installs it") from error
+    except ImportError:
+        raise TrlapError("engine=ray needs Ray: `make ray` installs it") from None
 
-    sample: list[str] = []
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".ray.") as folder:
-        texts = Path(folder).absolute() / "texts.parquet"
-        rows = _write_texts(source, kind, column, texts)
-        ray.init(log_to_driver=False, logging_level=logging.ERROR, ignore_reinit_error=True)
-        private = _private(texts, keys, max(1, threads))
-        done = 0
+    ray.init(log_to_driver=False, logging_level=logging.ERROR, ignore_reinit_error=True)
+    pool = Pool(max(1, threads), keys)
+    answers = pool.answers(batches_of_texts(source, kind, columns))
 
-        def change(originals: list[str], share: float | None) -> list[str]:
-            nonlocal done
-            batch = []
-            for _ in originals:
-                row, text, unknown, leaked = next(private)
-                if row != done:
-                    raise RuntimeError(f"Ray gave row {row} where {done} was due")
-                done += 1
-                privatizer.lengths[text.count(" ") + 1 if text else 0] += 1
-                privatizer.unknown += unknown
-                privatizer.leaked += leaked
-                batch.append(text)
-            if not sample:
-                pairs = zip(originals, batch, strict=True)
-                sample.extend(next((pair for pair in pairs if pair[1]), ()))
-            show(share, privatizer.tokens)
-            return batch
+    def change(originals: list[str], share: float | None) -> list[str]:
+        answer = next(answers, None)
+        if answer is None or len(answer.texts) != len(originals):
+            raise RuntimeError("Ray gave other batches back than it was given")
+        for text in answer.texts:
+            privatizer.lengths[text.count(" ") + 1 if text else 0] += 1
+        privatizer.unknown += answer.unknown
+        privatizer.leaked += answer.leaked
+        show(share, privatizer.tokens)
+        return answer.texts
 
-        transform(source, target, kind, column, change)
-        if done != rows:
-            raise RuntimeError(f"{rows} texts went out and {done} came back")
-    return sample
-
-
-def _write_texts(source: str, kind: str, column: str, target: Path) -> int:
-    """The texts and their numbers, in groups that are read apart."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    rows = 0
-    schema = pa.schema({"row": pa.int64(), "text": pa.string()})
-    with parquet.ParquetWriter(target, schema) as writer:
-
-        def keep(texts: list[str], share: float | None) -> list[str]:
-            nonlocal rows
-            numbers = range(rows, rows + len(texts))
-            writer.write_table(pa.table({"row": numbers, "text": texts}, schema=schema))
-            rows += len(texts)
-            return texts
-
-        transform(source, target.with_name(f"copy{kind}"), kind, column, keep)
-    return rows
-
-
-def _private(texts: Path, keys: Keys, threads: int) -> Iterator[tuple[int, str, int, int]]:
-    """Row by row: its number, the private text, unknown and leaked tokens."""
-    import ray
-    from ray.data import ActorPoolStrategy, DataContext
-
-    logging.getLogger("ray.data").setLevel(logging.ERROR)
-    context = DataContext.get_current()
-    context.execution_options.preserve_order = True
-    context.enable_progress_bars = False
-    cores = int(ray.cluster_resources()["CPU"])
-    # one core reads
-    pool = ActorPoolStrategy(min_size=1, max_size=max(1, (cores - 1) // threads))
-    private = ray.data.read_parquet(str(texts)).map_batches(
-        Worker,
-        fn_constructor_args=(threads, keys),
-        batch_size=BATCH,
-        compute=pool,
-        num_cpus=threads,
-    )
-    for batch in private.iter_batches(batch_size=BATCH):
-        columns = (batch[name].tolist() for name in ("row", "text", "unknown", "leaked"))
-        yield from zip(*columns, strict=True)
+    transform(source, output, kind, columns, change)
+    if next(answers, None) is not None:
+        raise RuntimeError("the file changed while it was read")

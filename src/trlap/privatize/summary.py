@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from trlap.runs.numbers import show_number
@@ -13,7 +12,8 @@ if TYPE_CHECKING:
     from trlap.privatize.privatizer import Privatizer
 
 
-def own_text(privatizer: "Privatizer", sample: Sequence[str], output: str) -> str:
+def own_text(privatizer: "Privatizer", output: str) -> str:
+    """It shows no text, neither original nor private."""
     from trlap.audit.guarantee import guarantee
 
     mechanism, lengths = privatizer.mechanism, privatizer.lengths
@@ -22,8 +22,6 @@ def own_text(privatizer: "Privatizer", sample: Sequence[str], output: str) -> st
         f"trlap · {texts:,} texts, {words:,} words · mechanism {mechanism.name} · to {output}",
         "",
     ]
-    if sample:
-        lines += [row("original", sample[0]), row("private", sample[1]), ""]
     lines.append(row("guarantee", guarantee_line(guarantee(mechanism))))
     for label, count in (("median", _median(lengths)), ("longest", max(lengths, default=0))):
         if count:
