@@ -13,10 +13,10 @@ from omegaconf import DictConfig
 from trlap import cli
 from trlap.config.door import privatize_from
 from trlap.config.schema import Privatize
-from trlap.errors import TrlapError
+from trlap.errors import TrlapError, tell
 from trlap.privatize import output
 from trlap.privatize.columns import Columns, columns_from
-from trlap.privatize.crash import say, without_text
+from trlap.privatize.crash import without_text
 from trlap.privatize.streams import FORMATS, WITH_HEADER, transform
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def main(composed: DictConfig) -> None:
     privatizer = Privatizer(**keys)
     with without_text():
         privatize(config, files, privatizer, keys)
-    say(own_text(privatizer, config.output))
+    tell(own_text(privatizer, config.output))
 
 
 def privatize(

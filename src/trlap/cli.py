@@ -16,7 +16,7 @@ from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
 from trlap.config.messages import explain
-from trlap.errors import TrlapError
+from trlap.errors import TrlapError, tell
 from trlap.files import DISK, REASONS
 from trlap.runs import signals
 from trlap.runs.logs import VERBOSE
@@ -71,5 +71,5 @@ def _fail_at(error: OSError) -> NoReturn:
 
 
 def _fail(line: str) -> NoReturn:
-    print(f"error: {line}", file=sys.stderr)
+    tell(f"error: {line}")
     sys.exit(2)

@@ -7,16 +7,15 @@ import json
 import logging
 import math
 import os
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trlap.errors import TrlapError
+from trlap.errors import TrlapError, tell
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -232,8 +231,7 @@ def umask() -> int:
 def say(line: str) -> None:
     """On standard error and in the log: something on disk was not as it should be, and is mended."""
     logger.warning("%s", line)
-    with suppress(OSError):
-        print(f"note: {line}", file=sys.stderr)
+    tell(f"note: {line}")
 
 
 @lru_cache

@@ -126,10 +126,14 @@ def test_every_file_of_a_finished_cache_is_damaged_once_and_each_is_found(
         DAMAGES[turn % len(DAMAGES)](path)
         # so that the run looks into the cache
         (cell / "result.json").unlink()
+        folder = path.relative_to(outputs / "cache").parts[0]
+        if not folder.startswith(STAGES):
+            # neighbours of words are looked at when noise is drawn
+            for private in (outputs / "cache").glob("privatize-*"):
+                shutil.rmtree(private)
         capsys.readouterr()
         pipeline.run(settings)
         said = capsys.readouterr().err
-        folder = path.relative_to(outputs / "cache").parts[0]
         assert f"{folder} in the cache cannot be used" in said, path
         assert found(outputs) == expected
         tried += 1

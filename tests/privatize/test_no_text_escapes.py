@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from stream_helpers import columns
 
-from trlap.errors import TrlapError
+from trlap.errors import TrlapError, tell
 from trlap.privatize import lines
-from trlap.privatize.crash import say, without_text
+from trlap.privatize.crash import without_text
 from trlap.privatize.privatizer import Privatizer
 from trlap.privatize.streams import transform
 from trlap.privatize.summary import own_text
@@ -61,7 +61,7 @@ def test_a_closed_standard_error_does_not_send_messages_among_the_text(
 ) -> None:
     with monkeypatch.context() as closed:
         closed.setattr(sys, "stderr", None)
-        say("a word")
+        tell("a word")
         with progress("privatising", "tokens") as show:
             show(0.5, 1)
     assert capsys.readouterr().out == ""

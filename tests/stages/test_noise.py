@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from trlap.config.door import Config
 from trlap.embeddings.space import Space
 from trlap.mechanisms.registry import make, make_released
+from trlap.privatize.privatizer import Privatizer
 from trlap.randomness import block_generator
 from trlap.stages.noise import noise_identity
 
@@ -111,3 +112,26 @@ def test_words_are_kept_at_other_places_in_another_text(run: Run, tmp_path: Path
         size = min(len(one), len(two))
         # of independent ones: 0 with a deviation of 0.016
         assert abs(np.corrcoef(one[:size], two[:size])[0, 1]) < 0.08
+
+
+def test_a_privatizer_with_a_seed_has_other_noise_for_other_settings_and_other_texts() -> None:
+    rng = np.random.default_rng(1)
+    words = np.array(["the", "food", "was", "good", "bad", "service", "slow", "very", "nice"])
+    texts = [[" ".join(rng.choice(words, 10)) for _ in range(300)] for _ in range(2)]
+
+    def kept(epsilon: float, text: list[str]) -> NDArray[np.bool_]:
+        privatizer = Privatizer(
+            "krr", epsilon, vectors="random", vocabulary_size=200, seed=1, reproducible=True
+        )
+        private = privatizer.privatize(text)
+        assert private == Privatizer(
+            "krr", epsilon, vectors="random", vocabulary_size=200, seed=1, reproducible=True
+        ).privatize(text)
+        pairs = zip(" ".join(text).split(), " ".join(private).split(), strict=True)
+        return np.array([old == new for old, new in pairs])
+
+    masks = [kept(5, texts[0]), kept(5, texts[1]), kept(5.2, texts[0])]
+    assert all(0.2 < mask.mean() < 0.8 for mask in masks)
+    for one, two in combinations(masks, 2):
+        # of independent ones: 0 with a deviation of 0.018
+        assert abs(np.corrcoef(one, two)[0, 1]) < 0.09

@@ -1,10 +1,13 @@
 """Algorithm 1 over whole corpora, in fixed blocks of tokens.
 
-Each block draws from a generator of its own, keyed by (seed, split, block), so that a result does not
-depend on the batch size, the number of workers or what else was privatised before.
+Each block draws from a generator of its own, keyed by (seed, what the noise is for, block), so that a result
+does not depend on the batch size, the number of workers or what else was privatised before. What it is for
+are the noise's settings, the words and the text: no two private versions of a text share their noise, and no
+two texts do.
 """
 
-from collections.abc import Callable, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -13,10 +16,32 @@ import torch
 from numpy.typing import NDArray
 
 from trlap.data.vocabulary import Vocabulary
+from trlap.embeddings.space import Space
+from trlap.files import digest
 from trlap.mechanisms.base import Mechanism
 
 # tokens; part of what a seed means, so never change it
 BLOCK = 1024
+
+
+class NoiseIdentity:
+    """Stands for the noise's settings and the public words, and together with a text for one use of noise.
+
+    By content, so that the same settings on the same text have the same noise whatever else is new.
+    """
+
+    def __init__(self, settings: object, space: Space) -> None:
+        self._hash = hashlib.sha256(digest(settings, 64).encode())
+        for values in (space.vectors, space.targets):
+            self._hash.update(values.cpu().numpy().tobytes())
+        self._hash.update(space.prior.tobytes())
+        self._hash.update("".join(f"{word}\n" for word in space.words).encode())
+
+    def of(self, texts: Iterable[str]) -> str:
+        content = self._hash.copy()
+        for text in texts:
+            content.update(text.encode() + b"\n")
+        return content.hexdigest()
 
 
 def privatize(

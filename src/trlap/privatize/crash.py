@@ -3,13 +3,12 @@
 Messages of exceptions quote what they stumbled over, and that may be the text to be protected.
 """
 
-import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
-from trlap.errors import TrlapError
+from trlap.errors import TrlapError, tell
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 
@@ -22,15 +21,8 @@ def without_text() -> Iterator[None]:
     except TrlapError:
         raise
     except Exception as error:
-        say(describe(error))
+        tell(describe(error))
         raise SystemExit(1) from None
-
-
-def say(message: str) -> None:
-    """Print on standard error, or nowhere where it is closed: `print` would take standard output then."""
-    if sys.stderr is not None:
-        with suppress(OSError):
-            print(message, file=sys.stderr, flush=True)
 
 
 def describe(error: BaseException) -> str:

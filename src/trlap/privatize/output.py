@@ -5,7 +5,6 @@ process writes it. The kernel takes the lock away when that process dies, so tha
 place knows what a dead run left there, and removes it.
 """
 
-import errno
 import fcntl
 import glob
 import os
@@ -18,19 +17,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from trlap.errors import TrlapError
-from trlap.files import umask
+from trlap.files import REASONS, sync, umask
 
 # what a shell says of a command that SIGPIPE ended
 BROKEN_PIPE = 141
 STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
-_REASONS = {
-    errno.ENOSPC: "the disk is full",
-    errno.EDQUOT: "the disk quota is used up",
-    errno.EROFS: "the file system is read-only",
-    errno.EACCES: "permission denied",
-    errno.EPERM: "permission denied",
-    errno.ENAMETOOLONG: "the name is too long",
-}
 
 
 def check_place(name: str, force: bool) -> Path | None:
@@ -69,7 +60,7 @@ def opened(target: Path | None, force: bool = False) -> Iterator[BinaryIO]:
     except BrokenPipeError:
         raise SystemExit(BROKEN_PIPE) from None
     except OSError as error:
-        reason = _REASONS.get(error.errno or 0) or error.strerror or "it cannot be written"
+        reason = REASONS.get(error.errno or 0) or error.strerror or "it cannot be written"
         raise TrlapError(f"cannot write to {target or 'standard output'}: {reason}") from None
 
 
@@ -181,9 +172,4 @@ def _publish(temporary: Path, target: Path, force: bool) -> None:
         raise TrlapError(
             f"output={target}: it exists by now; choose another name, or add force=true"
         )
-    with suppress(OSError):
-        folder = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+    sync(target.parent)

@@ -6,7 +6,7 @@ Privatizer(mechanism="crr", epsilon=5).privatize(["Meet me at 11:30 in the café
 
 import secrets
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from trlap.embeddings.vectors import Embedding, build_embedding, fingerprint, fr
 from trlap.errors import TrlapError
 from trlap.files import file_sha256
 from trlap.mechanisms import registry
-from trlap.privatize.blocks import privatize_texts
+from trlap.privatize.blocks import NoiseIdentity, privatize_texts
 from trlap.privatize.lines import has_surrogate
 from trlap.randomness import block_generator, seeded
 from trlap.runs.cache import cached
@@ -98,6 +98,8 @@ class Privatizer:
         self.unknown = 0
         self.leaked = 0
         self._seed = seed
+        settings = [name, own_keys, epsilon, delta, clip, projection, calibration, oov]
+        self._identity = NoiseIdentity(settings, space) if seed is not None else None
         # over all calls, so that no two blocks share their randomness
         self._blocks = 0
 
@@ -116,7 +118,7 @@ class Privatizer:
         while batch := list(islice(checked, BATCH)):
             tokenised = [" ".join(words) for words in tokenize_batch(batch)]
             private = privatize_texts(
-                self.mechanism, self.vocabulary, tokenised, self._generator, self.oov
+                self.mechanism, self.vocabulary, tokenised, self._generators(tokenised), self.oov
             )
             self.lengths.update(text.count(" ") + 1 if text else 0 for text in tokenised)
             self.unknown += private.unknown
@@ -124,12 +126,18 @@ class Privatizer:
             private_texts += private.texts
         return private_texts
 
-    def _generator(self, block: int) -> torch.Generator:
+    def _generators(self, texts: list[str]) -> Callable[[int], torch.Generator]:
+        """The randomness of each block of these texts."""
         device = self.mechanism.space.device
-        if self._seed is None:
-            return seeded(secrets.token_bytes(64), device)
-        self._blocks += 1
-        return block_generator(self._seed, "privatizer", self._blocks, device)
+        if self._seed is None or self._identity is None:
+            return lambda block: seeded(secrets.token_bytes(64), device)
+        seed, purpose = self._seed, self._identity.of(texts)
+
+        def generator(block: int) -> torch.Generator:
+            self._blocks += 1
+            return block_generator(seed, f"{purpose}/privatizer", self._blocks, device)
+
+        return generator
 
 
 def _checked(texts: Iterable[str]) -> Iterator[str]:
@@ -178,7 +186,7 @@ def _public(cfg: schema.Embedding, source: str, size: int) -> tuple[Vocabulary, 
 
     content: str | None = source
     if source == "public":
-        content = None
+        content = assets.FREQUENT_WORDS.content
     elif Path(source).is_file():
         content = file_sha256(Path(source))
     key = {"vocabulary": content, "size": size, "embedding": fingerprint(cfg)}

@@ -1,12 +1,10 @@
 """What the noise depends on: the mechanism of a run, and the keys that say all of it."""
 
-import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trlap.config.door import Config
-from trlap.files import digest
 from trlap.mechanisms.registry import MECHANISMS, RELEASED
 from trlap.runs.records import Json
 
@@ -27,18 +25,10 @@ def noise_key(config: Config) -> dict[str, Json]:
 
 
 def noise_identity(config: Config, mechanism: "Mechanism", texts: Iterable[str]) -> str:
-    """Stands for the noise's settings, the public words and the text: what the noise of a run is keyed with.
+    """Stands for the noise's settings, the public words and the text: what the noise of a run is keyed with."""
+    from trlap.privatize.blocks import NoiseIdentity
 
-    By content, so that the same settings on the same text have the same noise whatever else is new.
-    """
-    space = mechanism.space
-    content = hashlib.sha256(digest(noise_key(config) | config.pick("oov"), 64).encode())
-    for values in (space.vectors, space.targets):
-        content.update(values.cpu().numpy().tobytes())
-    content.update(space.prior.tobytes())
-    for text in (*space.words, "", *texts):
-        content.update(text.encode() + b"\n")
-    return content.hexdigest()
+    return NoiseIdentity(noise_key(config) | config.pick("oov"), mechanism.space).of(texts)
 
 
 def make_mechanism(
