@@ -75,9 +75,14 @@ def jsonable(value: Any) -> Any:
     return value
 
 
+def json_text(value: Any) -> str:
+    """Whatever `jsonable` takes, indented."""
+    return json.dumps(jsonable(value), indent=2, ensure_ascii=False) + "\n"
+
+
 def write_json(path: Path, value: Any) -> None:
-    """Whatever `jsonable` takes, indented, written as a whole."""
-    write_text(path, json.dumps(jsonable(value), indent=2, ensure_ascii=False) + "\n")
+    """Written as a whole."""
+    write_text(path, json_text(value))
 
 
 def read_json(path: Path) -> Any:

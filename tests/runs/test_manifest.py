@@ -80,6 +80,12 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
         lambda folder: (folder / manifest.FILE).write_bytes(b"\xff\x00"),
         "manifest.json cannot be read",
     ),
+    "a manifest with a line more": (
+        lambda folder: (folder / manifest.FILE).write_text(
+            (folder / manifest.FILE).read_text() + "\n"
+        ),
+        "manifest.json is not as it was written",
+    ),
     "files of a wrong kind": (
         lambda folder: edit(folder / manifest.FILE, files=[1]),
         "manifest.json cannot be read",

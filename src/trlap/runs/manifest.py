@@ -5,11 +5,12 @@ uses it: it is built anew. A manifest shows accidents and edits of single files.
 somebody changed a file and the manifest to match; whoever can write to the cache can do that.
 """
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
 from trlap.errors import TrlapError
-from trlap.files import file_sha256, read_json, write_json
+from trlap.files import file_sha256, json_text, write_json
 from trlap.runs import records
 
 FILE = "manifest.json"
@@ -42,18 +43,20 @@ def write(folder: Path, stage: str, version: int) -> None:
 def fault(folder: Path, stage: str, version: int) -> str | None:
     """Why the folder cannot be used; None: it is as it was written."""
     try:
-        manifest = records.from_json(Manifest, read_json(folder / FILE))
-        recorded = manifest.files.items()
+        text = (folder / FILE).read_text(encoding="utf-8")
+        manifest = records.from_json(Manifest, json.loads(text))
     except FileNotFoundError:
         return f"{FILE} is missing"
-    except (TrlapError, ValueError, AttributeError, TypeError):
+    except (TrlapError, ValueError):
         return f"{FILE} cannot be read"
     if (manifest.stage, manifest.version) != (stage, version):
         return f"it is version {manifest.version} of {manifest.stage}, not version {version}"
+    if text != json_text(records.to_json(manifest)):
+        return f"{FILE} is not as it was written"
     files = _files(folder)
     if strange := sorted(files.keys() - manifest.files.keys()):
         return f"{strange[0]} does not belong there"
-    for name, record in recorded:
+    for name, record in manifest.files.items():
         if name not in files:
             return f"{name} is missing"
         length = files[name].stat().st_size
