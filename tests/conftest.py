@@ -56,7 +56,9 @@ def run(tmp_path: Path) -> Run:
     def run(*overrides: str, **environment: str) -> subprocess.CompletedProcess[str]:
         # two workers share two cores; W&B has tests of its own
         ours = (f"outputs={tmp_path}/outputs", "threads=1", "wandb.mode=disabled")
-        command = [sys.executable, str(ROOT / "run.py"), *ours, *overrides]
+        given = {override.partition("=")[0] for override in overrides}
+        missing = [override for override in ours if override.partition("=")[0] not in given]
+        command = [sys.executable, str(ROOT / "run.py"), *missing, *overrides]
         return subprocess.run(
             command, capture_output=True, text=True, cwd=ROOT, env={**os.environ, **environment}
         )

@@ -13,7 +13,8 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
-from trlap.config.messages import explain
+from trlap.config import code
+from trlap.config.messages import explain, one_line
 from trlap.errors import TrlapError
 from trlap.runs.logs import VERBOSE
 
@@ -38,8 +39,12 @@ def launch(main: Callable[[], Any]) -> None:
         os.environ[VERBOSE] = "1"
     # Hydra then raises instead of printing its own report
     os.environ["HYDRA_FULL_ERROR"] = "1"
+    code.guard()
     try:
+        code.check_command(sys.argv[1:])
         main()
+    except TrlapError as error:
+        _fail(str(error))
     except (HydraException, OmegaConfBaseException) as error:
         _fail(explain(error))
     except ValueError as error:
@@ -52,5 +57,5 @@ def launch(main: Callable[[], Any]) -> None:
 
 
 def _fail(line: str) -> NoReturn:
-    print(f"error: {line}", file=sys.stderr)
+    print(f"error: {one_line(line)}", file=sys.stderr)
     sys.exit(2)

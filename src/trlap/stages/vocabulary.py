@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trlap.config.door import Config
+from trlap.errors import TrlapError
 from trlap.files import file_sha256
 from trlap.runs.records import Json
 from trlap.stages.base import Inputs, Stage
@@ -24,9 +25,18 @@ class Vocabulary(Stage["Words"]):
         return (CORPUS,)
 
     def key(self, config: Config) -> dict[str, Json]:
+        """A file counts by its content, wherever it lies."""
         source = Path(config.dataset.vocabulary)
         content = {"words": file_sha256(source)} if source.is_file() else {}
-        return config.pick(*self.keys) | content
+        named = {"dataset.vocabulary": "a file"} if content else {}
+        return config.pick(*self.keys) | named | content
+
+    def check(self, config: Config) -> None:
+        source = config.dataset.vocabulary
+        if source not in ("train", "public") and not Path(source).is_file():
+            raise TrlapError(
+                f"dataset.vocabulary={source}: must be train, public or a file with one word a line"
+            )
 
     def run(self, inputs: Inputs) -> "Words":
         from trlap.data import vocabulary

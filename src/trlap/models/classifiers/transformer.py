@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trlap.config.ranges import within
+from trlap.config.places import is_place
+from trlap.config.ranges import model_place, within
 from trlap.errors import TrlapError
 from trlap.files import content
 from trlap.models.classifiers._neural import NeuralClassifier, NeuralKeys
@@ -19,9 +21,9 @@ if TYPE_CHECKING:
 @dataclass
 class TransformerKeys(NeuralKeys):
     # a folder or a hub id
-    model: str | None = None
+    model: str | None = model_place(None)
     # word pieces; what is longer is cut
-    max_length: int | None = within("[1, inf)", None)
+    max_length: int | None = within("[1, 1e6]", None)
 
 
 class TransformerClassifier(NeuralClassifier):
@@ -36,6 +38,8 @@ class TransformerClassifier(NeuralClassifier):
     def check(cls, keys: TransformerKeys) -> None:
         if not keys.model:
             raise TrlapError("classifier=transformer: set classifier.model to a folder or a hub id")
+        if is_place(keys.model) and not Path(keys.model).is_dir():
+            raise TrlapError(f"classifier.model={keys.model}: there is no such folder")
         super().check(keys)
 
     @classmethod
