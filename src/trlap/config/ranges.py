@@ -87,12 +87,20 @@ def check_range(name: str, value: Any, limits: Mapping[str, Any]) -> None:
 
 def check_name(name: str, value: Any) -> None:
     """One line for what cannot be part of a path: separators, `..`, an empty text, a hidden file."""
-    allowed = isinstance(value, str) and re.fullmatch(r"\w[\w.-]*", value, re.ASCII)
-    if not allowed or len(value) > LONGEST_NAME or ".." in value:
+    if not is_name(value) or len(value) > LONGEST_NAME or "+" in value:
         raise TrlapError(
             f"{name}={value}: must be a name of at most {LONGEST_NAME} letters, digits, - _ and ., "
             "and begin with a letter, a digit or _"
         )
+
+
+def is_name(value: Any) -> bool:
+    """Whether it names something in a folder, and nothing outside of it. ε = 10⁶ is eps1e+06 in a run's name."""
+    return (
+        isinstance(value, str)
+        and re.fullmatch(r"\w[\w.+-]*", value, re.ASCII) is not None
+        and ".." not in value
+    )
 
 
 def limits_of(schema: type, name: str) -> Mapping[str, Any]:
