@@ -72,7 +72,11 @@ def test_what_names_code_is_one_line(override: str) -> None:
 ALLOWED = [
     (),
     ("hydra/launcher=workers", "hydra.launcher.n_jobs=2"),
-    ("hydra/launcher=slurm", "hydra.launcher.partition=gpu", "hydra.launcher.setup=[module load x]"),
+    (
+        "hydra/launcher=slurm",
+        "hydra.launcher.partition=gpu",
+        "hydra.launcher.setup=[module load x]",
+    ),
     ("hydra/launcher=slurm_local",),
     ("hydra/launcher=basic", "hydra/sweeper=basic"),
     ("hydra/job_logging=default", "hydra/hydra_logging=default"),

@@ -1,6 +1,5 @@
 """The door: what Hydra composed becomes a typed `Config`, once. Behind it nobody sees a DictConfig."""
 
-import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
@@ -102,16 +101,22 @@ def config_from(composed: DictConfig) -> Config:
     named |= {
         group: without_places(plain[group], type(choice.keys)) for group, choice in chosen.items()
     }
+    _refuse_nan(named)
     return Config(**values, composed=named)
+
+
+def _refuse_nan(plain: Plain, prefix: str = "") -> None:
+    """No result can hold it; ranges of a mechanism's keys are asked for only when there is work."""
+    for key, value in plain.items():
+        if isinstance(value, dict):
+            _refuse_nan(value, f"{prefix}{key}.")
+        elif any(item != item for item in (value if isinstance(value, list) else [value])):
+            raise TrlapError(f"{prefix}{key}=nan: must be a number")
 
 
 def _mechanism(asked: Plain, run: schema.Run) -> tuple[Choice[Mapping[str, Any]], float]:
     own = {key: value for key, value in asked.items() if key != "name"}
     MECHANISMS.require(asked["name"])
-    for key, value in own.items():
-        # the others are told by its class, which is asked for when there is work
-        if isinstance(value, float) and math.isnan(value):
-            raise TrlapError(f"mechanism.{key}=nan: must be a number")
     name, counted, budget = canonical(asked["name"], own, run.epsilon)
     if own and not counted:
         # what does not count is checked all the same, and by nobody else

@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from trlap.errors import TrlapError
+
 # Folders from the root or from a home, after a blank, a sign or a quote; the last part is not in it.
 FOLDERS = re.compile(r"""(?<![^\s='"`(\[{,])(?:file:/*|~[\w.-]*|\.\.?)?/(?:[^\s'"`/:,]*/)*""")
 
@@ -28,6 +30,18 @@ def last_name(value: str, kind: str = "place") -> str:
 def is_place(model: str) -> bool:
     """Whether a model's name can only be that of a folder: the hub has `model` and `owner/model`."""
     return model.startswith(("/", ".", "~")) or model.count("/") > 1
+
+
+def check_model(key: str, model: str | None) -> None:
+    """One line for a folder that holds no model, before all that is in it is read for its checksum."""
+    if model is None or not (is_place(model) or Path(model).is_dir()):
+        return
+    if not Path(model).expanduser().is_dir():
+        raise TrlapError(f"{key}={model}: there is no such folder")
+    if not (Path(model).expanduser() / "config.json").is_file():
+        raise TrlapError(
+            f"{key}={model}: there is no model in this folder, as it has no config.json"
+        )
 
 
 def without_places(composed: Mapping[str, Any], kind: type) -> dict[str, Any]:

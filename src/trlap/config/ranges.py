@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field, fields, is_dataclass
 from pathlib import Path
-from typing import Any, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from omegaconf import MISSING
 
@@ -61,10 +61,7 @@ def distinct(default: Any = MISSING) -> Any:
 def check_ranges(record: Any, prefix: str = "") -> None:
     """Test every field of a dataclass instance, nested ones too, against what was said of it."""
     for key, value, limits, hint in _leaves(record, prefix):
-        kind = get_origin(hint)
-        # of an interpolation OmegaConf checks numbers and texts, and no lists and mappings
-        if kind in (list, dict) and not isinstance(value, kind):
-            raise TrlapError(f"{key}={value}: must be a {'list' if kind is list else 'mapping'}")
+        _check_container(key, value, hint)
         check_range(key, value, limits)
 
 
@@ -131,11 +128,29 @@ def _check_path(name: str, value: str) -> None:
 def _leaves(record: Any, prefix: str) -> Iterator[tuple[str, Any, Mapping[str, Any], Any]]:
     hints = get_type_hints(type(record))
     for item in fields(record):
-        value = getattr(record, item.name)
-        if is_dataclass(value):
+        value, hint = getattr(record, item.name), hints[item.name]
+        if not is_dataclass(hint):
+            yield prefix + item.name, value, item.metadata, hint
+        elif type(value) is hint:
             yield from _leaves(value, f"{prefix}{item.name}.")
         else:
-            yield prefix + item.name, value, item.metadata, hints[item.name]
+            raise TrlapError(f"{prefix}{item.name}: must be a group of keys")
+
+
+def _check_container(name: str, value: Any, hint: Any) -> None:
+    """Lists and mappings that came by an interpolation, or hold others, are not checked by OmegaConf."""
+    hints = {get_origin(part): get_args(part) for part in (hint, *get_args(hint))}
+    for kind, word in ((list, "list"), (dict, "mapping")):
+        if kind not in hints or value is None:
+            continue
+        if not isinstance(value, kind):
+            raise TrlapError(f"{name}={value}: must be a {word}")
+        wanted = hints[kind][-1]
+        for item in value.values() if isinstance(value, dict) else value:
+            if type(item) is not wanted:
+                raise TrlapError(f"{name}={value}: must be a {word} of {wanted.__name__}")
+        if isinstance(value, dict) and "" in value:
+            raise TrlapError(f"{name}: one of its keys is empty")
 
 
 def _number_in(value: Any, interval: str) -> bool:

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trlap.config.places import is_place
+from trlap.config.places import check_model
 from trlap.config.ranges import model_place, within
 from trlap.errors import TrlapError
 from trlap.files import content
@@ -38,8 +37,7 @@ class TransformerClassifier(NeuralClassifier):
     def check(cls, keys: TransformerKeys) -> None:
         if not keys.model:
             raise TrlapError("classifier=transformer: set classifier.model to a folder or a hub id")
-        if is_place(keys.model) and not Path(keys.model).is_dir():
-            raise TrlapError(f"classifier.model={keys.model}: there is no such folder")
+        check_model("classifier.model", keys.model)
         super().check(keys)
 
     @classmethod
