@@ -32,6 +32,12 @@ TINY = (
 )
 
 
+def once(*overrides: str) -> list[str]:
+    """Of a key that is given twice, which a command refuses, the last."""
+    last = {override.partition("=")[0]: override for override in overrides}
+    return list(last.values())
+
+
 @pytest.fixture
 def configure() -> Callable[..., DictConfig]:
     """The config that `python run.py <overrides>` would see."""
@@ -56,9 +62,7 @@ def run(tmp_path: Path) -> Run:
     def run(*overrides: str, **environment: str) -> subprocess.CompletedProcess[str]:
         # two workers share two cores; W&B has tests of its own
         ours = (f"outputs={tmp_path}/outputs", "threads=1", "wandb.mode=disabled")
-        given = {override.partition("=")[0] for override in overrides}
-        missing = [override for override in ours if override.partition("=")[0] not in given]
-        command = [sys.executable, str(ROOT / "run.py"), *missing, *overrides]
+        command = [sys.executable, str(ROOT / "run.py"), *once(*ours, *overrides)]
         return subprocess.run(
             command, capture_output=True, text=True, cwd=ROOT, env={**os.environ, **environment}
         )

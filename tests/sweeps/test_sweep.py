@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, TINY, Run
+from conftest import ROOT, TINY, Run, once
 
 from trlap.config.door import Config
 from trlap.runs import pipeline
@@ -30,7 +30,7 @@ QUICK = (*CELL, "stages=[privatize,metrics]")
 
 
 def start(*overrides: str) -> "subprocess.Popen[str]":
-    command = [sys.executable, str(ROOT / "run.py"), "-m", *overrides]
+    command = [sys.executable, str(ROOT / "run.py"), "-m", *once(*overrides)]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, cwd=ROOT, text=True, stdout=pipe, stderr=pipe)
 
