@@ -4,11 +4,13 @@ from pathlib import Path
 
 import pytest
 from config_helpers import NASTY, composed, every_key, through
-from conftest import Run
+from conftest import ROOT, Run
+from hydra import compose, initialize_config_dir
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from trlap.config import schema
+from trlap.config.door import privatize_from
 from trlap.config.messages import LONGEST
 from trlap.config.ranges import check_ranges
 from trlap.errors import TrlapError
@@ -202,6 +204,17 @@ def test_the_plan_refuses_what_the_run_refuses(run: Run, tmp_path: Path, overrid
     planned = run(*override.split(), "plan=true")
     assert planned.returncode == 2 and planned.stderr.count("\n") == 1, planned.stderr
     assert not (tmp_path / "outputs").exists() and not (tmp_path / "X").exists()
+
+
+def test_the_other_door_refuses_the_same() -> None:
+    """That of scripts/privatize.py, which keeps nothing."""
+    files = ("input=${oc.env:HOME}/a.txt", "output=b.txt")
+    refused = ("+foo=1", "mechanism.name=[1]", "+mechanism._target_=x", "column=${oc.env:HOME}")
+    with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
+        assert privatize_from(compose("privatize", list(files))).output == "b.txt"
+        for override in (*refused, "column=", "seed=99999999999999999999", "threads=2000"):
+            with pytest.raises(TrlapError):
+                privatize_from(compose("privatize", [*files, override]))
 
 
 def test_there_are_keys_to_try() -> None:

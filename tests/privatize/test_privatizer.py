@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, once
 
 from trlap import Privatizer
 from trlap.config import schema
@@ -22,7 +22,7 @@ SMALL: dict[str, Any] = {"vocabulary_size": 500}
 
 def script(*overrides: str, given: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
     """`python scripts/privatize.py <overrides>`, with `given` on standard input."""
-    command = [sys.executable, str(ROOT / "scripts" / "privatize.py"), *overrides]
+    command = [sys.executable, str(ROOT / "scripts" / "privatize.py"), *once(*overrides)]
     return subprocess.run(command, capture_output=True, cwd=ROOT, input=given)
 
 

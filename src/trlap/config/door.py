@@ -127,6 +127,7 @@ def _mechanism(asked: Plain, run: schema.Run) -> tuple[Choice[Mapping[str, Any]]
 def privatize_from(composed: DictConfig) -> schema.Privatize:
     """What scripts/privatize.py is told, checked. `mechanism` is a mapping with its name and own keys."""
     _check_values(composed, schema.Privatize)
+    check_name("mechanism.name", composed.mechanism.name)
     return _typed(composed, schema.Privatize)
 
 
@@ -162,7 +163,7 @@ def _choice(group: str, registry: Any, given: Plain, protocol: Protocol) -> Choi
 
 def _check_values(composed: DictConfig, kind: type) -> None:
     refuse_code(composed)
-    refuse_environment(composed)
+    refuse_environment(composed, kind=kind)
     for name in _missing(composed, kind):
         raise TrlapError(f"{name}: no value given")
     for name in _unknown(composed, kind):
