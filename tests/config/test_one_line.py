@@ -198,7 +198,7 @@ def test_an_empty_text_is_not_replaced() -> None:
 
 @pytest.mark.parametrize(
     "override",
-    ["mechanism=crr mechanism.K=0", "+foo=1", "dataset.name=../../X", "epsilon=1 epsilon=2"],
+    ["mechanism=crr mechanism.K=0", "+foo=1", "dataset.name=../../X", "epsilon=1 ++epsilon=2"],
 )
 def test_the_plan_refuses_what_the_run_refuses(run: Run, tmp_path: Path, override: str) -> None:
     planned = run(*override.split(), "plan=true")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, TINY
+from conftest import ROOT, TINY, once
 
 TOY = Path(__file__).with_name("toy_package")
 KEYS = (
@@ -56,7 +56,11 @@ def python(environment: Path) -> Python:
 
     def python(*arguments: str, code: int = 0) -> str:
         done = subprocess.run(
-            [environment, *arguments], capture_output=True, text=True, cwd=ROOT, env=os.environ
+            [environment, *once(*arguments)],
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            env=os.environ,
         )
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
