@@ -114,7 +114,7 @@ def test_a_failure_is_recorded_without_places(done: tuple[Path, Config], tmp_pat
     (tmp_path / "alice").mkdir()
     for error in (
         ValueError(f"cannot read {config.dataset.path}"),
-        OSError(2, "gone", "/home/bob/x"),
+        OSError(2, "gone", "/data/bob/x"),
     ):
         cell.folder.mkdir(parents=True, exist_ok=True)
         with pytest.raises(type(error)), cell.recorded():
@@ -126,8 +126,8 @@ def test_a_failure_is_recorded_without_places(done: tuple[Path, Config], tmp_pat
 
 
 TEXTS = [
-    ("/home/bob/x.csv: no such file", "x.csv: no such file"),
-    ("dataset.path=/home/bob/x.csv", "dataset.path=x.csv"),
+    ("/data/bob/x.csv: no such file", "x.csv: no such file"),
+    ("dataset.path=/data/bob/x.csv", "dataset.path=x.csv"),
     ("'~/a/b.txt' and \"../c/d.txt\"", "'b.txt' and \"d.txt\""),
     ("see https://host/a/b and distilbert/base", "see https://host/a/b and distilbert/base"),
     (f'File "{ROOT}/tests/runs/x.py", line 3', 'File "tests/runs/x.py", line 3'),
@@ -142,17 +142,17 @@ def test_texts_lose_their_places(text: str, told: str, monkeypatch: pytest.Monke
 
 
 def test_a_known_place_with_a_blank_is_hidden_as_a_whole() -> None:
-    place = "/home/bob smith/my data/x.csv"
+    place = "/data/bob smith/my data/x.csv"
     assert hidden(f"{place}: empty", [place]) == "x.csv: empty"
 
 
 NAMED = [
-    ("/home/bob/x.csv", "place", "x.csv"),
+    ("/data/bob/x.csv", "place", "x.csv"),
     ("x.csv", "place", "x.csv"),
     ("data/bob/x/", "place", "x"),
     ("distilbert/distilbert-base", "model", "distilbert/distilbert-base"),
     ("minilm", "model", "minilm"),
-    ("/home/bob/model", "model", "model"),
+    ("/data/bob/model", "model", "model"),
     ("~/models/mine", "model", "mine"),
     ("a/b/c", "model", "c"),
 ]
@@ -165,12 +165,12 @@ def test_last_names(value: str, kind: str, name: str) -> None:
 
 def test_every_key_that_takes_a_place_is_declared_as_one() -> None:
     with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
-        composed = config_from(compose("config", ["outputs=/home/bob/o"])).composed
-    given = composed | {"outputs": "/home/bob/o"}
-    given["dataset"] = composed["dataset"] | {"path": "/home/bob/d", "vocabulary": "/home/bob/v"}
-    given["embedding"] = composed["embedding"] | {"path": "/home/bob/e"}
-    given["audit"] = composed["audit"] | {"masked_lm": "/home/bob/m"}
-    bertscore = composed["metrics"]["bertscore"] | {"model": "/home/bob/b"}
+        composed = config_from(compose("config", ["outputs=/data/bob/o"])).composed
+    given = composed | {"outputs": "/data/bob/o"}
+    given["dataset"] = composed["dataset"] | {"path": "/data/bob/d", "vocabulary": "/data/bob/v"}
+    given["embedding"] = composed["embedding"] | {"path": "/data/bob/e"}
+    given["audit"] = composed["audit"] | {"masked_lm": "/data/bob/m"}
+    bertscore = composed["metrics"]["bertscore"] | {"model": "/data/bob/b"}
     given["metrics"] = composed["metrics"] | {"bertscore": bertscore}
     assert "bob" not in json.dumps(without_places(given, RunKeys), default=str)
     assert "bob" not in json.dumps(composed, default=str)
