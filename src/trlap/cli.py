@@ -15,7 +15,8 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
-from trlap.config.messages import explain
+from trlap.config import code
+from trlap.config.messages import explain, one_line
 from trlap.errors import TrlapError, tell
 from trlap.files import DISK, REASONS
 from trlap.runs import signals
@@ -47,9 +48,13 @@ def launch(main: Callable[[], Any]) -> None:
         os.environ[VERBOSE] = "1"
     # Hydra then raises instead of printing its own report
     os.environ["HYDRA_FULL_ERROR"] = "1"
+    code.guard()
     try:
+        code.check_command(sys.argv[1:])
         with signals.heeded():
             main()
+    except TrlapError as error:
+        _fail(str(error))
     except (HydraException, OmegaConfBaseException) as error:
         _fail(explain(error))
     except ValueError as error:
@@ -71,5 +76,5 @@ def _fail_at(error: OSError) -> NoReturn:
 
 
 def _fail(line: str) -> NoReturn:
-    tell(f"error: {line}")
+    tell(f"error: {one_line(line)}")
     sys.exit(2)

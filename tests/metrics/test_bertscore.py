@@ -177,7 +177,7 @@ def test_a_missing_model_gives_null_and_one_line(
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     (tmp_path / "empty").mkdir()
     wrong = [
-        ("./no/such/folder", 6, "no folder ./no/such/folder"),
+        ("./no/such/folder", 6, "no folder folder"),
         ("nobody/no-such-model", 6, "cannot fetch nobody/no-such-model from the Hugging Face hub"),
         ("not a name!", 6, "cannot fetch not a name!"),
         (str(tmp_path / "empty"), 6, "bert-score cannot load"),

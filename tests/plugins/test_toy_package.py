@@ -56,7 +56,11 @@ def python(environment: Path) -> Python:
 
     def python(*arguments: str, code: int = 0) -> str:
         done = subprocess.run(
-            [environment, *arguments], capture_output=True, text=True, cwd=ROOT, env=os.environ
+            [environment, *arguments],
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            env=os.environ,
         )
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr

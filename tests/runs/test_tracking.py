@@ -72,6 +72,7 @@ def logged(folder: Path) -> dict[str, Any]:
         if record.HasField("run"):
             run = record.run
             found |= {"id": run.run_id, "group": run.run_group, "name": run.display_name}
+            found |= {"host": run.host, "git": run.git.remote_url or run.git.commit}
             found["config"] |= items(run.config.update)
         found["history"] += [items(record.history.item)] if record.HasField("history") else []
         found["summary"] |= items(record.summary.update)
@@ -100,6 +101,9 @@ def test_an_offline_run_holds_config_group_history_summary_and_no_text(
     assert result.details.wandb and result.details.rewrite
     assert found["id"] == result.details.wandb.id == cell.status().hash
     assert found["group"] == "mine" and found["name"] == cell.name
+    # nothing of the machine: not its name, not the repository's address, no log with places
+    assert (found["host"], found["git"]) == ("-", "")
+    assert not list(cell.folder.glob("wandb/*/logs/*"))
     assert found["config"]["mechanism"] == {"name": "laplace"} | found["config"]["mechanism"]
     assert found["config"]["dataset"]["limit"]["train"] == 60
     epochs = [entry for entry in found["history"] if "rewrite/epoch" in entry]

@@ -9,14 +9,19 @@ from typing import Any, Generic, TypeVar, get_type_hints
 from omegaconf import DictConfig, OmegaConf
 
 from trlap.config import keys, schema
+from trlap.config.code import refuse_code, refuse_environment
+from trlap.config.messages import no_such_key
+from trlap.config.places import places_in, without_places
 from trlap.config.protocols import PROTOCOLS, Protocol
-from trlap.config.ranges import check_range, check_ranges
+from trlap.config.ranges import check_name, check_range, check_ranges
 from trlap.errors import TrlapError
-from trlap.mechanisms.registry import canonical
+from trlap.mechanisms.registry import MECHANISMS, canonical, check_keys
 from trlap.models.registry import CLASSIFIERS, REWRITERS
 
 Keys = TypeVar("Keys")
 Plain = dict[str, Any]
+# whose options declare keys of their own
+GROUPS = ("mechanism", "model", "classifier", "protocol")
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,8 @@ class Choice(Generic[Keys]):
 
 @dataclass
 class Config(schema.Run):
-    """What a run is told. `composed` is the same as Hydra composed it, for config.yaml and W&B.
+    """What a run is told. `composed` is the same as Hydra composed it, for config.yaml and W&B, but for the
+    places of files and folders, of which it has the last names.
 
     mechanism=none and epsilon=inf are one thing, so that `mechanism` and `epsilon` here are those of it.
     """
@@ -58,6 +64,11 @@ class Config(schema.Run):
             for name, value in known.items()
         }
 
+    @property
+    def places(self) -> list[str]:
+        """The files and folders of this machine that it names, as they were given."""
+        return [*places_in(self), *places_in(self.model.keys), *places_in(self.classifier.keys)]
+
     def pick(self, *paths: str) -> Plain:
         """The values of some keys, by their dotted names."""
         picked = {}
@@ -71,30 +82,52 @@ class Config(schema.Run):
 
 def config_from(composed: DictConfig) -> Config:
     """A run's config, checked. Raises TrlapError with one line for what a user can mend."""
-    plain = _plain(composed)
     _check_values(composed, schema.Run)
+    plain = _plain(composed)
+    for group in GROUPS:
+        check_name(f"{group}.name", plain[group].get("name"))
     name = plain["protocol"]["name"]
     check_range("protocol.name", name, {"choices": tuple(PROTOCOLS)})
     protocol = PROTOCOLS[name]
     typed = _typed(composed, schema.Run)
-    asked = plain["mechanism"]
-    mechanism, own, epsilon = canonical(
-        asked["name"], {key: value for key, value in asked.items() if key != "name"}, typed.epsilon
-    )
     values = {item.name: getattr(typed, item.name) for item in fields(typed)}
-    values |= {
-        "mechanism": Choice(mechanism, mechanism, own),
-        "epsilon": epsilon,
+    mechanism, epsilon = _mechanism(plain["mechanism"], typed)
+    chosen = {
         "model": _choice("model", REWRITERS, plain["model"], protocol),
         "classifier": _choice("classifier", CLASSIFIERS, plain["classifier"], protocol),
-        "protocol": protocol,
     }
-    return Config(**values, composed=plain)
+    values |= {"mechanism": mechanism, "epsilon": epsilon, "protocol": protocol, **chosen}
+    named = without_places(plain, schema.Run)
+    named |= {
+        group: without_places(plain[group], type(choice.keys)) for group, choice in chosen.items()
+    }
+    _refuse_nan(named)
+    return Config(**values, composed=named)
+
+
+def _refuse_nan(plain: Plain, prefix: str = "") -> None:
+    """No result can hold it; ranges of a mechanism's keys are asked for only when there is work."""
+    for key, value in plain.items():
+        if isinstance(value, dict):
+            _refuse_nan(value, f"{prefix}{key}.")
+        elif any(item != item for item in (value if isinstance(value, list) else [value])):
+            raise TrlapError(f"{prefix}{key}=nan: must be a number")
+
+
+def _mechanism(asked: Plain, run: schema.Run) -> tuple[Choice[Mapping[str, Any]], float]:
+    own = {key: value for key, value in asked.items() if key != "name"}
+    MECHANISMS.require(asked["name"])
+    name, counted, budget = canonical(asked["name"], own, run.epsilon)
+    if own and not counted:
+        # what does not count is checked all the same, and by nobody else
+        check_keys(asked["name"], own, run.dataset.vocabulary_size, run.embedding.dimension)
+    return Choice(name, name, counted), budget
 
 
 def privatize_from(composed: DictConfig) -> schema.Privatize:
     """What scripts/privatize.py is told, checked. `mechanism` is a mapping with its name and own keys."""
     _check_values(composed, schema.Privatize)
+    check_name("mechanism.name", composed.mechanism.name)
     return _typed(composed, schema.Privatize)
 
 
@@ -119,7 +152,8 @@ def _typed(composed: DictConfig, kind: type[Typed]) -> Typed:
 def _choice(group: str, registry: Any, given: Plain, protocol: Protocol) -> Choice[Any]:
     """A protocol sets keys of the paper's model; one that does not have them is left alone."""
     name: str = given["name"]
-    kind: str = given.get("kind") or name
+    kind: str = name if given.get("kind") is None else given["kind"]
+    check_name(f"{group}.kind", kind)
     schema_of_kind = registry.find(kind).Keys
     known = [item.name for item in fields(schema_of_kind)]
     foreign = [key for key in protocol.sets.get(group, ()) if key not in known]
@@ -128,9 +162,15 @@ def _choice(group: str, registry: Any, given: Plain, protocol: Protocol) -> Choi
 
 
 def _check_values(composed: DictConfig, kind: type) -> None:
+    refuse_code(composed)
+    refuse_environment(composed, kind=kind)
     for name in _missing(composed, kind):
         raise TrlapError(f"{name}: no value given")
-    for group in ("mechanism", "model", "classifier", "protocol"):
+    for name in _unknown(composed, kind):
+        raise TrlapError(no_such_key(name))
+    for group in GROUPS:
+        if group in composed and not OmegaConf.is_dict(composed[group]):
+            raise TrlapError(f"{group}={composed[group]}: choose an option, as --help lists them")
         if group in composed and "name" not in composed[group]:
             raise TrlapError(f"{group}.name: no value given")
 
@@ -139,5 +179,16 @@ def _missing(composed: DictConfig, kind: type, prefix: str = "") -> Iterator[str
     for name, hint in get_type_hints(kind).items():
         if name not in composed or OmegaConf.is_missing(composed, name):
             yield prefix + name
-        elif is_dataclass(hint):
+        elif is_dataclass(hint) and composed[name] is not None:
             yield from _missing(composed[name], hint, f"{prefix}{name}.")  # type: ignore[arg-type]
+
+
+def _unknown(composed: DictConfig, kind: type, prefix: str = "") -> Iterator[str]:
+    """Keys that `+key=` has added to what is declared."""
+    hints = get_type_hints(kind)
+    for name in map(str, composed):
+        hint = hints.get(name)
+        if hint is None:
+            yield prefix + name
+        elif is_dataclass(hint) and OmegaConf.is_dict(composed._get_node(name)):
+            yield from _unknown(composed[name], hint, f"{prefix}{name}.")  # type: ignore[arg-type]

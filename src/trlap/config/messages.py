@@ -11,21 +11,33 @@ from omegaconf.errors import OmegaConfBaseException
 from trlap.config import schema
 from trlap.registry import Registry
 
+# of a line, and of a word of it
+LONGEST, LONGEST_WORD = 1000, 200
+
+
+def one_line(text: str) -> str:
+    """A message as one line of a length that can be read, without signs that move a terminal's cursor."""
+    line = " ".join(text.split())
+    line = "".join(sign if sign.isprintable() else "\ufffd" for sign in line)
+    line = re.sub(rf"\S{{{LONGEST_WORD},}}", lambda word: f"{word[0][:80]}…", line)
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]} …"
+
 
 def explain(error: Exception) -> str:
     cause = error.__cause__ if isinstance(error.__cause__, OmegaConfBaseException) else error
     text = str(cause)
     key = re.search(r"full_key: (\S+)", text)
     if match := re.search(r"Key '(\w+)' (?:is )?not in", text):
-        return _no_such_key(key.group(1) if key else match.group(1))
-    if match := re.search(r"Could not find '(\w+)/(\S+)'.*?:\n(.*?)\n\S", text + "\n.", re.DOTALL):
+        return no_such_key(key.group(1) if key else match.group(1))
+    if match := re.search(r"Could not find '(\w+)/(\S*)'.*?:\n(.*?)\n\S", text + "\n.", re.DOTALL):
         group, option, options = match.groups()
         return f"{group}={option}: there is none; choose from {', '.join(options.split())}"
-    line = re.sub(r"\s*\n\s*", " ", re.split(r"\n\s*full_key:", text)[0]).strip()
+    line = one_line(re.split(r"\n\s*full_key:", text)[0])
     return f"{key.group(1)}: {line}" if key else line
 
 
-def _no_such_key(wrong: str) -> str:
+def no_such_key(wrong: str) -> str:
+    """What to say of a key that nothing declares."""
     known = _known_keys(wrong.partition(".")[0])
     if wrong in known:
         return f"{wrong}: the option that was chosen does not list it; write +{wrong}=… to add it"

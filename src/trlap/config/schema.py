@@ -12,15 +12,29 @@ from typing import Any, Union
 from hydra.core.config_store import ConfigStore
 from omegaconf import MISSING
 
-from trlap.config.ranges import one_of, within, word_or_number
+from trlap.config.ranges import (
+    SEED,
+    distinct,
+    filled,
+    model_place,
+    named,
+    one_of,
+    place,
+    within,
+    word_or_number,
+)
+
+# rows of a table, and words of a sentence
+ROWS = "[1, 1e12]"
+COUNT = "[1, 1e9]"
 
 
 @dataclass
 class Hub:
     """Where the Hugging Face hub keeps a dataset, and how its columns are called there."""
 
-    id: str | None = None
-    subset: str | None = None
+    id: str | None = filled(None)
+    subset: str | None = filled(None)
     rename: dict[str, str] = field(default_factory=dict)  # hub column: our column
 
 
@@ -29,11 +43,11 @@ class Splits:
     """How the paper cuts a corpus, in rows. null takes what the source has."""
 
     pool: bool = False  # pool the source's files, then cut anew
-    train: int | None = within("[1, inf)", None)  # validation, where carved, is part of it
+    train: int | None = within(ROWS, None)  # validation, where carved, is part of it
     # null: validation_share of training, or the source's own where train is null too
-    validation: int | None = within("[1, inf)", None)
-    test: int | None = within("[1, inf)", None)  # null and no such file: 20 % of training
-    per_label: int | None = within("[1, inf)", None)  # draw as many rows of each label first
+    validation: int | None = within(ROWS, None)
+    test: int | None = within(ROWS, None)  # null and no such file: 20 % of training
+    per_label: int | None = within(ROWS, None)  # draw as many rows of each label first
     validation_share: float = within("(0, 1)", 0.05)
 
 
@@ -41,55 +55,55 @@ class Splits:
 class Limit:
     """A seeded sample of at most so many rows, taken after the split."""
 
-    train: int | None = within("[1, inf)", None)
-    validation: int | None = within("[1, inf)", None)
-    test: int | None = within("[1, inf)", None)
+    train: int | None = within(ROWS, None)
+    validation: int | None = within(ROWS, None)
+    test: int | None = within(ROWS, None)
 
 
 @dataclass
 class Dataset:
-    name: str = MISSING
-    path: str | None = None  # a folder with train/validation/test files, or one file
+    name: str = named()
+    path: str | None = place(None)  # a folder with train/validation/test files, or one file
     hub: Hub = field(default_factory=Hub)
-    revision: str | None = None  # a commit or tag on the hub; null: the newest
-    text: str = "text"  # column
-    label: str | None = None  # column; null: no labels
-    label_names: list[str] | None = None
+    revision: str | None = filled(None)  # a commit or tag on the hub; null: the newest
+    text: str = filled("text")  # column
+    label: str | None = filled(None)  # column; null: no labels
+    label_names: list[str] | None = distinct(None)
     sentences: bool = False  # cut documents into sentences
     tokenized: bool | None = None  # tokens stand apart already; null: look at the text
-    unknown: str | None = None  # the source's own mark for an unknown word
+    unknown: str | None = filled(None)  # the source's own mark for an unknown word
     # for text that is not tokenised yet:
     html: bool = False  # resolve entities (also without their &), take tags away
     replace: dict[str, str] = field(default_factory=dict)  # what a source writes for line breaks
-    max_words: int | None = within("[1, inf)", None)  # leave out longer sentences
+    max_words: int | None = within(COUNT, None)  # leave out longer sentences
     split: Splits = field(default_factory=Splits)
     limit: Limit = field(default_factory=Limit)
-    seed: int = within("[0, inf)", 0)  # of splits and samples; the noise has its own
-    vocabulary: str = "train"  # train | public | a file with one word a line
-    vocabulary_size: int = within("[2, inf)", 10_000)
+    seed: int = within(SEED, 0)  # of splits and samples; the noise has its own
+    vocabulary: str = place("train")  # train | public | a file with one word a line
+    vocabulary_size: int = within("[2, 1e8]", 10_000)
 
 
 @dataclass
 class Embedding:
-    name: str = MISSING
+    name: str = named()
     source: str = one_of("asset", "gensim", "random")
-    id: str | None = None  # the asset's name, or gensim.downloader's
-    path: str | None = None  # GloVe .txt, word2vec .txt or .bin, fastText .vec; may be .gz
-    dimension: int = within("[1, inf)", 300)
-    seed: int = within("[0, inf)", 0)  # of the public vectors of words that have none
+    id: str | None = filled(None)  # the asset's name, or gensim.downloader's
+    path: str | None = place(None)  # GloVe .txt, word2vec .txt or .bin, fastText .vec; may be .gz
+    dimension: int = within("[1, 1e5]", 300)
+    seed: int = within(SEED, 0)  # of the public vectors of words that have none
 
 
 @dataclass
 class BertScore:
-    model: str | None = MISSING  # an asset's name, a folder, or a hub id; null: off
-    num_layers: int | None = within("[1, inf)")  # null: bert-score's own table
-    batch_size: int = within("[1, inf)")
+    model: str | None = model_place()  # an asset's name, a folder, or a hub id; null: off
+    num_layers: int | None = within("[1, 1e3]")  # null: bert-score's own table
+    batch_size: int = within("[1, 1e6]")
 
 
 @dataclass
 class Metrics:
-    names: list[str] = MISSING  # of text metrics, in the registry trlap.metrics
-    bootstrap: int = within("[0, inf)")  # resamples for the 95 % intervals
+    names: list[str] = distinct()  # of text metrics, in the registry trlap.metrics
+    bootstrap: int = within("[0, 1e6]")  # resamples for the 95 % intervals
     bertscore: BertScore = field(default_factory=BertScore)
 
 
@@ -108,22 +122,22 @@ class Classify:
 class AuditConfig:
     """Sizes of the sampled parts of stage `audit`; what is exact needs none."""
 
-    attacks: list[str] = MISSING  # in the registry trlap.attacks
+    attacks: list[str] = distinct()  # in the registry trlap.attacks
     # draws of each word of a pair: half to choose, half to count
-    samples: int = within("[100, inf)")
-    pairs: int = within("[1, inf)")  # random pairs of words to tell apart, beside the worst
-    tokens: int = within("[1, inf)")  # words of the test split for the inversion attacks
-    words: int = within("[1, inf)")  # vocabulary words for plausible deniability ...
-    draws: int = within("[2, inf)")  # ... and draws of each
+    samples: int = within("[100, 1e9]")
+    pairs: int = within(COUNT)  # random pairs of words to tell apart, beside the worst
+    tokens: int = within(COUNT)  # words of the test split for the inversion attacks
+    words: int = within(COUNT)  # vocabulary words for plausible deniability ...
+    draws: int = within("[2, 1e9]")  # ... and draws of each
     confidence: float = within("(0, 1)")
-    masked_lm: str | None = MISSING  # a folder with a masked language model; null: no such attack
+    masked_lm: str | None = place()  # a folder with a masked language model; null: no such attack
 
 
 @dataclass
 class Wandb:
     mode: str = one_of("offline", "online", "disabled")
     log_text: bool = MISSING
-    project: str = MISSING
+    project: str = named()
 
 
 @dataclass
@@ -140,7 +154,7 @@ class Noise:
     oov: str = one_of("unk", "keep")
     embedding: Embedding = field(default_factory=Embedding)
     device: str = MISSING
-    threads: int = within("[0, inf)")  # 0: all cores
+    threads: int = within("[0, 1024]")  # 0: all cores
     force: bool = MISSING
 
 
@@ -153,31 +167,31 @@ class Run(Noise):
     model: Any = MISSING
     classifier: Any = MISSING
     protocol: Any = MISSING  # a name
-    seed: int = within("[0, inf)")
-    stages: list[str] = MISSING
+    seed: int = within(SEED)
+    stages: list[str] = distinct()
     metrics: Metrics = field(default_factory=Metrics)
     classify: Classify = field(default_factory=Classify)
     audit: AuditConfig = field(default_factory=AuditConfig)
     wandb: Wandb = field(default_factory=Wandb)
     plan: bool = MISSING
     fail_fast: bool = MISSING
-    sweep: str | None = MISSING  # a name for the sweep; null: from its cells
+    sweep: str | None = named()  # a name for the sweep; null: from its cells
     keep_checkpoints: bool = MISSING
-    outputs: str = MISSING
+    outputs: str = place()
 
 
 @dataclass
 class Privatize(Noise):
     """scripts/privatize.py: a user's own text."""
 
-    input: str = MISSING  # .txt .csv .tsv .jsonl .parquet, or - for standard input
-    output: str = MISSING
+    input: str = place()  # .txt .csv .tsv .jsonl .parquet, or - for standard input
+    output: str = place()
     column: Any = MISSING  # of a table: a name or a list of names; numbers from 1 without a header
     header: bool = MISSING  # whether the first row of a .csv or .tsv has the names of the columns
     format: str | None = one_of("txt", "csv", "tsv", "jsonl", "parquet")  # null: by the file's name
-    vocabulary: str = MISSING  # public, or a file with one word a line
-    vocabulary_size: int = within("[2, inf)")
-    seed: int | None = within("[0, inf)")
+    vocabulary: str = place()  # public, or a file with one word a line
+    vocabulary_size: int = within("[2, 1e8]")
+    seed: int | None = within(SEED)
     reproducible: bool = MISSING
     engine: str = one_of("local", "ray")
 

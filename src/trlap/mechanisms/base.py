@@ -14,6 +14,7 @@ that knows better overrides.
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -111,6 +112,13 @@ class Mechanism(ABC):
         if isinstance(self.delta, str):
             return -self.dimension * math.log(4)
         return math.log(self.delta)
+
+    @classmethod  # noqa: B027  not every mechanism has such rules
+    def check_keys(cls, keys: Mapping[str, Any], words: int, dimension: int) -> None:
+        """Rules of its own keys beyond their ranges, before any work is done; raises TrlapError.
+
+        The vocabulary has at most so many words; their vectors have that dimension.
+        """
 
     # ------------------------------------------------------------------- what it does and claims
 

@@ -15,7 +15,7 @@ K=auto takes the K with the highest expected centred cosine,
 following the order until a longer one cannot be better by more than 0.0001.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -52,6 +52,10 @@ class CentreRandomisedResponse(Response):
     undoes = ("unbiased", "posterior")
 
     K: int | str = "auto"
+
+    @classmethod
+    def check_keys(cls, keys: Mapping[str, Any], words: int, dimension: int) -> None:
+        check_size("K", keys["K"], words)
 
     def __post_init__(self) -> None:
         size = len(self.space)

@@ -15,17 +15,23 @@ their distance within 1 ± β. The worst case over all clipped vectors is 2C·σ
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Generator, Tensor
 
-from trlap.config.ranges import within
+from trlap.config.ranges import SEED, within
 from trlap.embeddings.space import Space
+from trlap.errors import TrlapError
 from trlap.mechanisms._geometry import Floats, Geometry
 from trlap.mechanisms._look import Look
 from trlap.mechanisms.cmp import MultivariatePerturbation
+
+# of the projection
+MOST_ROWS = 100_000
 
 
 @dataclass(kw_only=True)
@@ -36,11 +42,16 @@ class ProjectedPerturbation(MultivariatePerturbation):
     look = Look("#cc79a7", "P", ":", 6)
 
     # null: from beta and failure
-    m: int | None = within("[1, inf)", None)
+    m: int | None = within("[1, 1e5]", None)
     beta: float = within("(0, 1)", 0.5)
     failure: float = within("(0, 1)", 1e-6)
     # of the public Φ; the noise has its own
-    seed: int = within("[0, inf)", 0)
+    seed: int = within(SEED, 0)
+
+    @classmethod
+    def check_keys(cls, keys: Mapping[str, Any], words: int, dimension: int) -> None:
+        if keys["m"] is None:
+            projected_dimension(dimension, keys["beta"], keys["failure"])
 
     def __post_init__(self) -> None:
         space, device = self.space, self.space.device
@@ -87,5 +98,11 @@ class ProjectedPerturbation(MultivariatePerturbation):
 
 def projected_dimension(dimension: int, beta: float, failure: float) -> int:
     """m = ⌊(√ln d + √ln(1/failure))² / β²⌋, and 1 at least."""
-    width = math.sqrt(math.log(dimension)) + math.sqrt(math.log(1 / failure))
-    return max(1, int(width**2 / beta**2))
+    width = math.sqrt(math.log(dimension)) + math.sqrt(-math.log(failure))
+    exact = width**2 / beta**2 if beta**2 else math.inf
+    if exact > MOST_ROWS:
+        raise TrlapError(
+            f"mechanism.beta={beta:g}, mechanism.failure={failure:g}: these ask for more than "
+            f"{MOST_ROWS:,} dimensions; choose larger ones, or set mechanism.m"
+        )
+    return max(1, int(exact))

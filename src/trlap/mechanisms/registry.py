@@ -63,6 +63,11 @@ def parameters(name: str, given: Mapping[str, Any]) -> Keys:
     return {key: getattr(keys, key) for key in names}
 
 
+def check_keys(name: str, given: Mapping[str, Any], words: int, dimension: int) -> None:
+    """All that can be known of a mechanism's own keys before there is a vocabulary, of at most `words`."""
+    find(name).check_keys(parameters(name, given), words, dimension)
+
+
 def own_keys(name: str) -> tuple[str, ...]:
     """What a mechanism is told beyond what every one is."""
     common = _common_keys()

@@ -10,7 +10,9 @@ m=auto takes the m with the highest expected centred cosine J(m), of those up to
 65,536 words, so that the lists fit in memory).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -44,6 +46,10 @@ class SemanticRandomisedResponse(Response):
     undoes = ("posterior",)
 
     m: int | str = "auto"
+
+    @classmethod
+    def check_keys(cls, keys: Mapping[str, Any], words: int, dimension: int) -> None:
+        check_size("m", keys["m"], words)
 
     @classmethod
     def check_undoing(cls, how: str) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from trlap.config.places import hidden
 from trlap.errors import TrlapError
 from trlap.metrics import _bootstrap
 from trlap.metrics.base import NOT_ASKED, REWRITTEN, Measure, Scene, TextMetric, Texts
@@ -61,7 +62,7 @@ def _measures(
         try:
             measures[metric.name] = metric.measure(texts, scene)
         except TrlapError as error:
-            reasons[metric.name] = str(error)
+            reasons[metric.name] = hidden(str(error))
     return measures, reasons
 
 

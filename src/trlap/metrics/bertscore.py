@@ -4,6 +4,7 @@ import zlib
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from trlap.config.places import last_name
 from trlap.errors import TrlapError
 from trlap.metrics.base import NOT_ASKED, Measure, Scene, TextMetric, Texts
 from trlap.runs.result import Scores
@@ -45,6 +46,9 @@ class BertScore(TextMetric):
             raise TrlapError(OFF)
         folder = model_folder(config.model)
         scorer = load_scorer(config.model, config.num_layers, folder, scene.device)
+        # what is kept of a folder is its name, in bert-score's hash too
+        name = last_name(config.model, "model")
+        scorer._model_type = name
         mask, unk = scorer._tokenizer.mask_token or "", scorer._tokenizer.unk_token or ""
         pairs = [
             (" ".join(words(new, unk)).strip(), " ".join(words(old, mask)).strip())
@@ -65,7 +69,7 @@ class BertScore(TextMetric):
             {
                 "package": f"bert-score {version('bert-score')}",
                 "hash": scorer.hash,
-                "model": config.model,
+                "model": name,
                 "num_layers": layers,
                 "weights_sha256": file_sha256(weights) if weights.is_file() else None,
                 "rescaled": False,

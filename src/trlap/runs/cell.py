@@ -22,6 +22,7 @@ from omegaconf import OmegaConf
 from trlap import stages
 from trlap.config import schema
 from trlap.config.door import Config
+from trlap.config.places import hidden
 from trlap.errors import TrlapError
 from trlap.files import (
     file_sha256,
@@ -164,6 +165,7 @@ class Cell:
                 signals.check()
             except BaseException as error:
                 reason = str(error) if isinstance(error, TrlapError) else traceback.format_exc()
+                reason = hidden(reason, self.config.places)
                 # what is no Exception is Ctrl-C, a signal, or a cluster that takes the machine away
                 state = "failed" if isinstance(error, Exception) else "interrupted"
                 # a full disk must not hide what went wrong
@@ -208,21 +210,25 @@ def read_status(folder: Path) -> Status:
     path = folder / "status.json"
     try:
         return records.from_json(Status, read_json(path))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return Status()
-    except (TrlapError, ValueError, TypeError, AttributeError):
+    except (TrlapError, ValueError):
         say_once(f"{folder.name}: status.json cannot be read; it is taken to be absent")
         return Status()
 
 
-def command() -> str | None:
-    """The line that makes this cell, without the keys that do not change it; None outside Hydra."""
+def command(config: Config) -> str | None:
+    """The line that makes this cell, without the keys that do not change it; None outside Hydra.
+
+    It has the names of files, not their places: it is to be given where they are.
+    """
     if not HydraConfig.initialized():
         return None
     silent = silent_keys()
     overrides = HydraConfig.get().overrides.task
     kept = [o for o in overrides if re.split(r"[.=]", o.lstrip("+~"))[0] not in silent]
-    return " ".join(["python run.py", *map(shlex.quote, kept)])
+    named = [hidden(override, config.places) for override in kept]
+    return " ".join(["python run.py", *map(shlex.quote, named)])
 
 
 def silent_keys() -> set[str]:

@@ -39,14 +39,14 @@ def run(config: Config, wait: bool = True) -> RunResult:
 def work(cell: Cell) -> RunResult:
     """Do the stages of a cell in their order, and put together what they gave."""
     config = cell.config
-    logger.info("%s: %s", cell.name, command() or "from Python")
+    logger.info("%s: %s", cell.name, command(config) or "from Python")
     execution = Execution(config, cell.under_way)
     for stage in stages.chosen(config):
         folder = execution.do(stage)
         for name in stage.published:
             with atomic(cell.folder / name) as file:
                 shutil.copyfile(folder / name, file)
-    return build(cell.name, config, outputs_of(execution), command())
+    return build(cell.name, config, outputs_of(execution), command(config))
 
 
 def outputs_of(execution: Execution) -> Outputs:

@@ -1,8 +1,9 @@
 """Weights & Biases: one run a cell, logged when the cell is done, from what its result says.
 
 So a cell that was killed and resumed is one run like any other, with all its epochs. Its id is the cell's
-hash, its group the sweep. Text stays on this machine unless wandb.log_text=true. Nothing that goes wrong
-here can harm a cell: it becomes a note in the result.
+hash, its group the sweep. Text stays on this machine unless wandb.log_text=true; the names of host and user,
+places, the repository's address and the command line stay here in any case. Nothing that goes wrong here can
+harm a cell: it becomes a note in the result.
 """
 
 import shutil
@@ -10,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from trlap.config.places import hidden
 from trlap.files import jsonable, read_json
 from trlap.runs.result import Epoch, RunResult, Tracked, to_json
 
@@ -32,10 +34,19 @@ def track(cell: "Cell", result: RunResult) -> Tracked:
         return Tracked(mode, cell.hash, url=_log(cell, result))
     except Exception as error:
         reason = f"{type(error).__name__}: {error}".strip().split("\n")[0]
-        return Tracked(mode, cell.hash, error=reason)
+        return Tracked(mode, cell.hash, error=hidden(reason, cell.config.places))
 
 
 def _log(cell: "Cell", result: RunResult) -> str | None:
+    try:
+        return _send(cell, result)
+    finally:
+        # W&B's own logs name places, and are of no use to a reader of the run
+        for logs in cell.folder.glob("wandb/*/logs"):
+            shutil.rmtree(logs, ignore_errors=True)
+
+
+def _send(cell: "Cell", result: RunResult) -> str | None:
     import wandb
 
     config = cell.config
@@ -61,7 +72,13 @@ def _log(cell: "Cell", result: RunResult) -> str | None:
             finish_timeout=SECONDS,
             x_disable_stats=True,
             x_disable_meta=True,
+            x_disable_machine_info=True,
             x_save_requirements=False,
+            # else W&B asks the machine for its name
+            host="-",
+            disable_git=True,
+            disable_code=True,
+            disable_job_creation=True,
         ),
     ) as run:
         trained, classified = result.details.rewrite, result.details.classify

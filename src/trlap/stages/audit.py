@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from trlap.audit.attacks.registry import ATTACKS
 from trlap.config.door import Config
+from trlap.config.places import check_model
+from trlap.errors import TrlapError
 from trlap.files import content, read_json, write_json
 from trlap.models.registry import REWRITERS
 from trlap.runs import records
@@ -46,6 +48,10 @@ class Audit(Stage["Findings"]):
     def check(self, config: Config) -> None:
         for name in config.audit.attacks:
             ATTACKS.require(name)
+        model = config.audit.masked_lm
+        if model is not None and not Path(model).is_dir():
+            raise TrlapError(f"audit.masked_lm={model}: there is no such folder")
+        check_model("audit.masked_lm", model)
 
     def check_things(self, config: Config) -> None:
         for name in config.audit.attacks:

@@ -6,7 +6,7 @@ from typing import Any
 from trlap.config.door import Config
 from trlap.errors import TrlapError
 from trlap.files import read_json, write_json
-from trlap.mechanisms.registry import RELEASED, parameters
+from trlap.mechanisms.registry import RELEASED, check_keys
 from trlap.runs import records
 from trlap.runs.records import Json
 from trlap.runs.result import Guarantee as Claims
@@ -36,7 +36,8 @@ class Guarantee(Stage[Claims]):
             )
 
     def check_things(self, config: Config) -> None:
-        parameters(config.mechanism.name, dict(config.mechanism.keys))
+        words, dimension = config.dataset.vocabulary_size, config.embedding.dimension
+        check_keys(config.mechanism.name, config.mechanism.keys, words, dimension)
 
     def run(self, inputs: Inputs) -> Claims:
         from trlap.audit.guarantee import guarantee

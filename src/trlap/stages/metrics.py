@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from trlap.config.door import Config
+from trlap.config.places import check_model
 from trlap.data.rows import texts
 from trlap.embeddings.assets import model_content
 from trlap.errors import TrlapError
@@ -50,6 +51,8 @@ class Metrics(Stage[Measured]):
             raise TrlapError("stages: metrics compares what privatize writes; add privatize")
         for name in config.metrics.names:
             KNOWN.require(name)
+        if "bertscore" in config.metrics.names:
+            check_model("metrics.bertscore.model", config.metrics.bertscore.model)
 
     def check_things(self, config: Config) -> None:
         for name in config.metrics.names:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from trlap.config.door import Config
 from trlap.embeddings.assets import FREQUENT_WORDS
+from trlap.errors import TrlapError
 from trlap.files import file_sha256
 from trlap.runs.records import Json
 from trlap.stages.base import Inputs, Stage
@@ -25,11 +26,20 @@ class Vocabulary(Stage["Words"]):
         return (CORPUS,)
 
     def key(self, config: Config) -> dict[str, Json]:
-        source = config.dataset.vocabulary
+        """A file counts by its content, wherever it lies, and so does the public list."""
+        keys, source = config.pick(*self.keys), config.dataset.vocabulary
         if source == "public":
-            return config.pick(*self.keys) | {"words": FREQUENT_WORDS.content}
-        content = {"words": file_sha256(Path(source))} if Path(source).is_file() else {}
-        return config.pick(*self.keys) | content
+            return keys | {"words": FREQUENT_WORDS.content}
+        if Path(source).is_file():
+            return keys | {"dataset.vocabulary": "a file", "words": file_sha256(Path(source))}
+        return keys
+
+    def check(self, config: Config) -> None:
+        source = config.dataset.vocabulary
+        if source not in ("train", "public") and not Path(source).is_file():
+            raise TrlapError(
+                f"dataset.vocabulary={source}: must be train, public or a file with one word a line"
+            )
 
     def run(self, inputs: Inputs) -> "Words":
         from trlap.data import vocabulary

@@ -13,7 +13,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from trlap import stages
 from trlap.config.door import config_from
-from trlap.config.messages import explain
+from trlap.config.messages import explain, one_line
 from trlap.errors import TrlapError
 from trlap.runs.cell import Cell, Status
 
@@ -71,9 +71,9 @@ def expand(composed: DictConfig, lines: list[list[str]], loader: "ConfigLoader")
                 del cfg["hydra"]
             job.cell = checked(cfg)
         except (HydraException, OmegaConfBaseException) as error:
-            job.reason = explain(error)
+            job.reason = one_line(explain(error))
         except TrlapError as error:
-            job.reason = str(error)
+            job.reason = one_line(str(error))
         else:
             job.before = job.cell.status()
         first = jobs.setdefault(job.name, job)

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 @dataclass
 class NeuralKeys(ClassifierKeys):
     # null: the network has its own
-    hidden: int | None = within("[1, inf)")
+    hidden: int | None = within("[1, 1e5]")
     dropout: float | None = within("[0, 1)")
-    lr: float = within("(0, inf)")
-    batch: int = within("[1, inf)")
-    epochs: int = within("[1, inf)")
+    lr: float = within("(0, 1e6]")
+    batch: int = within("[1, 1e7]")
+    epochs: int = within("[1, 1e6]")
     # epochs without a better validation accuracy; null: all
-    patience: int | None = within("[1, inf)")
+    patience: int | None = within("[1, 1e6]")
 
 
 class NeuralClassifier(Classifier):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from omegaconf import MISSING
 
+from trlap.config.ranges import SEED, check_range
 from trlap.data.rows import Rows
 from trlap.errors import TrlapError
 from trlap.models.base import Machine, Model
@@ -79,6 +80,7 @@ class Classifier(Model):
         seeds = list(keys.seeds)
         if not seeds or len(set(seeds)) < len(seeds) or min(seeds) < 0:
             raise TrlapError(f"classifier.seeds={seeds}: must be different whole numbers from 0 on")
+        check_range("classifier.seeds", max(seeds), {"within": SEED})
 
     @abstractmethod
     def read(self, texts: Sequence[str], reading: "Reading") -> Form:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from trlap.config.ranges import within
+from trlap.config.places import check_model
+from trlap.config.ranges import model_place, within
 from trlap.errors import TrlapError
 from trlap.files import content
 from trlap.models.classifiers._neural import NeuralClassifier, NeuralKeys
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 @dataclass
 class TransformerKeys(NeuralKeys):
     # a folder or a hub id
-    model: str | None = None
+    model: str | None = model_place(None)
     # word pieces; what is longer is cut
-    max_length: int | None = within("[1, inf)", None)
+    max_length: int | None = within("[1, 1e6]", None)
 
 
 class TransformerClassifier(NeuralClassifier):
@@ -36,6 +37,7 @@ class TransformerClassifier(NeuralClassifier):
     def check(cls, keys: TransformerKeys) -> None:
         if not keys.model:
             raise TrlapError("classifier=transformer: set classifier.model to a folder or a hub id")
+        check_model("classifier.model", keys.model)
         super().check(keys)
 
     @classmethod

@@ -34,40 +34,40 @@ class WordNoise:
     blank: float = within("[0, 1]")
     substitute: float = within("[0, 1]")
     # how far a word may move, in words; 0: not at all
-    shuffle: float = within("[0, inf)")
+    shuffle: float = within("[0, 1e6]")
 
 
 @dataclass
 class Trainer:
     # several: each takes batches of its own
-    devices: int = within("[1, inf)")
+    devices: int = within("[1, 1024]")
     # auto: mixed where that is faster
     precision: str = one_of("auto", "32-true", "16-mixed", "bf16-mixed")
 
 
 @dataclass
 class AutoEncoderKeys:
-    hidden: int = within("[1, inf)")
-    code: int = within("[1, inf)")
-    layers: int = within("[1, inf)")
+    hidden: int = within("[1, 1e5]")
+    code: int = within("[1, 1e5]")
+    layers: int = within("[1, 100]")
     # the output layer shares the embedding's vectors
     tied: bool = MISSING
     dropout: float = within("[0, 1)")
     word_noise: WordNoise = field(default_factory=WordNoise)
-    lr: float = within("(0, inf)")
+    lr: float = within("(0, 1e6]")
     # steps in which lr rises from nothing
-    warmup: int = within("[0, inf)")
+    warmup: int = within("[0, 1e12]")
     # linear: lr falls to zero at the last step
     decay: str = one_of("constant", "linear")
     betas: list[float] = MISSING
     # largest norm; null: off
     gradient_clip: float | None = within("(0, inf)")
-    batch: int = within("[1, inf)")
-    epochs: int = within("[1, inf)")
+    batch: int = within("[1, 1e7]")
+    epochs: int = within("[1, 1e6]")
     # epochs without a better validation loss; null: all
-    patience: int | None = within("[1, inf)")
+    patience: int | None = within("[1, 1e6]")
     # of a rewritten sentence; null: the longest in training + 10
-    max_length: int | None = within("[1, inf)")
+    max_length: int | None = within("[1, 1e6]")
     trainer: Trainer = field(default_factory=Trainer)
 
 

@@ -50,8 +50,13 @@ def _head(column: Column) -> str:
 def text_table(table: TextTable) -> str:
     lines = [f"### {table.title}", ""]
     for row in (table.heads, ["---"] * len(table.heads), *table.rows):
-        lines.append(f"| {' | '.join(row)} |")
+        lines.append(f"| {' | '.join(map(_plain, row))} |")
     return "\n".join([*lines, "", *(f"- {note}" for note in table.notes), ""])
+
+
+def _plain(cell: str) -> str:
+    """Names come from runs: what they hold is neither a tag nor the end of a cell."""
+    return cell.replace("<", "\\<").replace("|", "\\|").replace("\n", " ")
 
 
 def figure(name: str, caption: str) -> str:

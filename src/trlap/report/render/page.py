@@ -8,12 +8,13 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trlap.config.ranges import is_name
 from trlap.files import jsonable
 from trlap.metrics.base import REWRITTEN, Metric
 from trlap.metrics.registry import in_order
 from trlap.report import groups
 from trlap.report.looks import appearance
-from trlap.report.plain import without_nulls
+from trlap.report.plain import without_nulls, without_paths
 from trlap.report.published import MECHANISMS, TABLES, PaperTable
 from trlap.report.tables import Block, Cell, blocks, missing
 from trlap.runs import records
@@ -105,9 +106,13 @@ def render(material: "Material", drawn: Sequence["Drawing"], folder: Path) -> st
     )
 
 
+# What could end a script or begin a comment in it, and what JavaScript takes for an end of line.
+ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
+
+
 def _script(value: Json) -> str:
-    """JSON inside a page: a text from a run must not end the script."""
-    return json.dumps(jsonable(value), ensure_ascii=False).replace("</", "<\\/")
+    """JSON inside a page: no text from a run can be taken for markup, and read back it is the same."""
+    return json.dumps(jsonable(value), ensure_ascii=False).translate(ESCAPES)
 
 
 def _picture(drawing: "Drawing", folder: Path) -> Picture:
@@ -163,7 +168,7 @@ def _runs(material: "Material", folder: Path) -> list[dict[str, Json]]:
         # pandas has NaN where a metric is null
         known = {key: None if row[key] != row[key] else row[key] for key in shown}
         runs.append(
-            {"name": result.name, "size": row["size"], "command": row["command"]}
+            {"name": result.name, "size": row["size"], "command": without_paths(row["command"])}
             | known
             | {
                 "examples": records.to_json(result.details.examples),
@@ -171,10 +176,15 @@ def _runs(material: "Material", folder: Path) -> list[dict[str, Json]]:
                 "config": groups.short_config(result),
                 "reads": reads(result),
                 "train": result.details.sizes["train"],
-                "folder": f"../{result.name}/" if (folder.parent / result.name).is_dir() else None,
+                "folder": _link(result.name, folder),
             }
         )
     return runs
+
+
+def _link(name: str, folder: Path) -> str | None:
+    """To the run's folder beside the report's. Rows of a stranger may have any name: none leads elsewhere."""
+    return f"../{name}/" if is_name(name) and (folder.parent / name).is_dir() else None
 
 
 def reads(result: RunResult) -> str | None:
