@@ -23,9 +23,13 @@ from torch import Generator, Tensor
 
 from trlap.config.ranges import within
 from trlap.embeddings.space import Space
+from trlap.errors import TrlapError
 from trlap.mechanisms._geometry import Floats, Geometry
 from trlap.mechanisms._look import Look
 from trlap.mechanisms.cmp import MultivariatePerturbation
+
+# numbers in the projected vectors, or in Φ: 2 GiB
+ENTRIES = 2**28
 
 
 @dataclass(kw_only=True)
@@ -45,6 +49,13 @@ class ProjectedPerturbation(MultivariatePerturbation):
     def __post_init__(self) -> None:
         space, device = self.space, self.space.device
         rows = self.m or projected_dimension(self.dimension, self.beta, self.failure)
+        most = ENTRIES // max(len(space), self.dimension)
+        if rows > most:
+            key = f"m={self.m}" if self.m else f"beta={self.beta:g}"
+            raise TrlapError(
+                f"mechanism.{key}: vectors of {rows:.3g} dimensions would not fit in memory; "
+                f"choose mechanism.m of at most {most:,}" + ("" if self.m else ", or a larger beta")
+            )
         rng = np.random.default_rng(self.seed)
         self.phi = rng.normal(scale=rows**-0.5, size=(rows, self.dimension))
         vectors, targets = (
@@ -87,5 +98,6 @@ class ProjectedPerturbation(MultivariatePerturbation):
 
 def projected_dimension(dimension: int, beta: float, failure: float) -> int:
     """m = ⌊(√ln d + √ln(1/failure))² / β²⌋, and 1 at least."""
-    width = math.sqrt(math.log(dimension)) + math.sqrt(math.log(1 / failure))
-    return max(1, int(width**2 / beta**2))
+    width = math.sqrt(math.log(dimension)) + math.sqrt(-math.log(failure))
+    # a β whose square is no float asks for more than any memory has
+    return max(1, int(min(width / beta * (width / beta), 1e300)))
