@@ -24,8 +24,11 @@ def digest(value: Any, length: int = 16) -> str:
 
 def file_sha256(path: Path) -> str:
     """The SHA-256 of a file, in hex digits. A file of the same size and time is read once."""
-    status = path.stat()
-    return _file_sha256(path.absolute(), status.st_size, status.st_mtime_ns)
+    try:
+        status = path.stat()
+        return _file_sha256(path.absolute(), status.st_size, status.st_mtime_ns)
+    except OSError as error:
+        raise TrlapError(f"{path}: cannot be read ({error.strerror})") from None
 
 
 # The cells of a sweep all ask for the same files.

@@ -75,7 +75,7 @@ class Embedding:
     source: str = one_of("asset", "gensim", "random")
     id: str | None = None  # the asset's name, or gensim.downloader's
     path: str | None = None  # GloVe .txt, word2vec .txt or .bin, fastText .vec; may be .gz
-    dimension: int = within("[1, inf)", 300)
+    dimension: int = within("[1, 100000]", 300)
     seed: int = within("[0, inf)", 0)  # of the public vectors of words that have none
 
 

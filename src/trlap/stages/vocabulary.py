@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trlap.config.door import Config
+from trlap.data.given import given_file
 from trlap.files import file_sha256
 from trlap.runs.records import Json
 from trlap.stages.base import Inputs, Stage
@@ -11,6 +12,9 @@ from trlap.stages.corpus import CORPUS
 
 if TYPE_CHECKING:
     from trlap.data.vocabulary import Vocabulary as Words
+
+# sources of words that are no files
+NO_FILE = ("train", "public")
 
 
 class Vocabulary(Stage["Words"]):
@@ -24,9 +28,11 @@ class Vocabulary(Stage["Words"]):
         return (CORPUS,)
 
     def key(self, config: Config) -> dict[str, Json]:
-        source = Path(config.dataset.vocabulary)
-        content = {"words": file_sha256(source)} if source.is_file() else {}
-        return config.pick(*self.keys) | content
+        source = config.dataset.vocabulary
+        if source in NO_FILE:
+            return config.pick(*self.keys)
+        file = given_file(source, f"dataset.vocabulary={source}")
+        return config.pick(*self.keys) | {"words": file_sha256(file)}
 
     def run(self, inputs: Inputs) -> "Words":
         from trlap.data import vocabulary
