@@ -4,6 +4,7 @@ Anything else is a defect of ours and keeps its traceback.
 """
 
 import functools
+import io
 import os
 import sys
 from collections.abc import Callable
@@ -17,6 +18,11 @@ from trlap.config.messages import explain
 from trlap.errors import TrlapError
 from trlap.runs.logs import VERBOSE
 
+OUT_OF_MEMORY = (
+    "not enough memory; lower dataset.limit.train, dataset.vocabulary_size or embedding.dimension, "
+    "or run fewer cells at once"
+)
+
 
 def task(function: Callable[[DictConfig], Any]) -> Callable[[DictConfig], Any]:
     """Report an error inside the task itself, before Hydra adds lines of its own."""
@@ -27,6 +33,10 @@ def task(function: Callable[[DictConfig], Any]) -> Callable[[DictConfig], Any]:
             return function(composed)
         except TrlapError as error:
             _fail(str(error))
+        except (MemoryError, RuntimeError) as error:
+            if not _out_of_memory(error):
+                raise
+            _fail(OUT_OF_MEMORY)
 
     return reporting
 
@@ -36,6 +46,7 @@ def launch(main: Callable[[], Any]) -> None:
     if "-v" in sys.argv:
         sys.argv.remove("-v")
         os.environ[VERBOSE] = "1"
+    plain_output()
     # Hydra then raises instead of printing its own report
     os.environ["HYDRA_FULL_ERROR"] = "1"
     try:
@@ -49,6 +60,19 @@ def launch(main: Callable[[], Any]) -> None:
         _fail(f"{error}; `python run.py --help` lists the options of every group")
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def plain_output() -> None:
+    """A terminal that has no ε gets `\\u03b5` instead of a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _out_of_memory(error: BaseException) -> bool:
+    """Python's own, NumPy's, and what torch says on a CPU and on a GPU."""
+    said = str(error)
+    return isinstance(error, MemoryError) or "allocate memory" in said or "out of memory" in said
 
 
 def _fail(line: str) -> NoReturn:

@@ -66,8 +66,13 @@ class Reader:
         if not has_text(text):
             self.left_out["rows without text"] += 1
             return []
+        if not isinstance(text, str):
+            raise TrlapError(
+                f"the column {self.cfg.text!r} holds no text there but {type(text).__name__}; "
+                "name a column of text with dataset.text"
+            )
         sentences = []
-        for tokens in self._tokens(str(text)):
+        for tokens in self._tokens(text):
             if not tokens:
                 self.left_out["sentences without a token"] += 1
             elif len(tokens) > self.longest:
