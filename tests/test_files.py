@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trlap.files import atomic, content, digest, jsonable, write_json
+from trlap.errors import TrlapError
+from trlap.files import atomic, content, digest, file_sha256, jsonable, make_folder, write_json
 
 
 def test_digest_depends_on_content_and_not_on_the_order_of_keys() -> None:
@@ -79,3 +80,35 @@ def test_what_every_command_imports_imports_nothing_heavy(module: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    make_folder(str(tmp_path / "new" / "folder"), "outputs")
+    assert (tmp_path / "new" / "folder").is_dir()
+    (tmp_path / "file").touch()
+    for name, message in {
+        "/proc/x": "outputs=/proc/x: no folder can be made there",
+        "/dev/null/x": "no folder can be made there",
+        str(tmp_path / "file"): "a file of that name is in the way",
+        str(tmp_path / ("x" * 300)): "File name too long",
+        f"{tmp_path}/nul\0": "cannot have a NUL",
+    }.items():
+        with pytest.raises(TrlapError) as raised:
+            make_folder(name, "outputs")
+        assert message in str(raised.value)
+        assert len(str(raised.value)) < 250
+
+
+def test_a_file_that_cannot_be_read_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Models of a folder, too."""
+    (tmp_path / "weights").write_text("x")
+
+    def denied(self: Path, *_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "open", denied)
+    for ask in (lambda: file_sha256(tmp_path / "weights"), lambda: content(str(tmp_path))):
+        with pytest.raises(TrlapError, match=r"weights: cannot be read \(Permission denied\)"):
+            ask()

@@ -120,6 +120,20 @@ def writable(folder: Path) -> Iterator[None]:
         raise TrlapError(f"cannot write to {folder}: {reasons[error.errno]}") from error
 
 
+def make_folder(name: str, key: str) -> None:
+    """Make a folder that a user names, or say in one line why there can be none of that name."""
+    try:
+        Path(name).mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise TrlapError(f"{key}={name}: a file of that name is in the way") from None
+    except OSError as error:
+        short = name if len(name) < 200 else f"{name[:60]}…"
+        raise TrlapError(f"{key}={short}: no folder can be made there ({error.strerror})") from None
+    # a NUL in it
+    except ValueError:
+        raise TrlapError(f"{key}: a folder's name cannot have a NUL in it") from None
+
+
 def umask() -> int:
     """The permissions that new files of this process do not get."""
     mask = os.umask(0)
