@@ -87,8 +87,8 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     assert (tmp_path / "new" / "folder").is_dir()
     (tmp_path / "file").touch()
     for name, message in {
-        "/proc/x": "outputs=/proc/x: no folder can be made there",
-        "/dev/null/x": "no folder can be made there",
+        "/proc/x": "cannot write to outputs=/proc/x: No such file or directory",
+        "/dev/null/x": "cannot write to outputs=/dev/null/x: Not a directory",
         str(tmp_path / "file"): "a file of that name is in the way",
         str(tmp_path / ("x" * 300)): "File name too long",
         f"{tmp_path}/nul\0": "cannot have a NUL",

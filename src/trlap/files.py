@@ -125,13 +125,17 @@ def make_folder(name: str, key: str) -> None:
     try:
         Path(name).mkdir(parents=True, exist_ok=True)
     except FileExistsError:
-        raise TrlapError(f"{key}={name}: a file of that name is in the way") from None
+        raise TrlapError(
+            f"cannot write to {key}={name}: a file of that name is in the way"
+        ) from None
     except OSError as error:
         short = name if len(name) < 200 else f"{name[:60]}…"
-        raise TrlapError(f"{key}={short}: no folder can be made there ({error.strerror})") from None
+        raise TrlapError(f"cannot write to {key}={short}: {error.strerror}") from None
     # a NUL in it
     except ValueError:
-        raise TrlapError(f"{key}: a folder's name cannot have a NUL in it") from None
+        raise TrlapError(
+            f"cannot write to {key}: a folder's name cannot have a NUL in it"
+        ) from None
 
 
 def umask() -> int:
