@@ -8,6 +8,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from trlap import cli
 from trlap.report import build
 from trlap.report.results import collect, read
 
@@ -26,6 +27,7 @@ or, in a minute, on the embedded corpus:
 
 
 def main() -> int:
+    cli.plain_output()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("places", nargs="*", type=Path, default=[Path("outputs")])
     parser.add_argument("--to", type=Path, default=Path("outputs/report"))

@@ -17,8 +17,10 @@ from trlap.files import (
     atomic,
     content,
     digest,
+    file_sha256,
     is_sealed,
     jsonable,
+    make_folder,
     unlink_sealed,
     writable,
     write_json,
@@ -172,3 +174,35 @@ def test_a_missing_file_of_ours_is_a_defect(tmp_path: Path) -> None:
         (tmp_path / "missing").read_text()
     with pytest.raises(TrlapError, match="no such folder"), writable(Path("/proc/nothing")):
         Path("/proc/nothing").mkdir()
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    make_folder(str(tmp_path / "new" / "folder"), "outputs")
+    assert (tmp_path / "new" / "folder").is_dir()
+    (tmp_path / "file").touch()
+    for name, message in {
+        "/proc/x": "cannot write to outputs=/proc/x: No such file or directory",
+        "/dev/null/x": "cannot write to outputs=/dev/null/x: Not a directory",
+        str(tmp_path / "file"): "a file of that name is in the way",
+        str(tmp_path / ("x" * 300)): "File name too long",
+        f"{tmp_path}/nul\0": "cannot have a NUL",
+    }.items():
+        with pytest.raises(TrlapError) as raised:
+            make_folder(name, "outputs")
+        assert message in str(raised.value)
+        assert len(str(raised.value)) < 250
+
+
+def test_a_file_that_cannot_be_read_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Models of a folder, too."""
+    (tmp_path / "weights").write_text("x")
+
+    def denied(self: Path, *_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "open", denied)
+    for ask in (lambda: file_sha256(tmp_path / "weights"), lambda: content(str(tmp_path))):
+        with pytest.raises(TrlapError, match=r"weights: cannot be read \(Permission denied\)"):
+            ask()

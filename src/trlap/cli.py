@@ -22,6 +22,11 @@ from trlap.files import DISK, REASONS
 from trlap.runs import signals
 from trlap.runs.logs import VERBOSE
 
+OUT_OF_MEMORY = (
+    "not enough memory; lower dataset.limit.train, dataset.vocabulary_size or embedding.dimension, "
+    "or run fewer cells at once"
+)
+
 
 def task(function: Callable[[DictConfig], Any]) -> Callable[[DictConfig], Any]:
     """Report an error inside the task itself, before Hydra adds lines of its own."""
@@ -34,18 +39,20 @@ def task(function: Callable[[DictConfig], Any]) -> Callable[[DictConfig], Any]:
             _fail(str(error))
         except OSError as error:
             _fail_at(error)
+        except (MemoryError, RuntimeError) as error:
+            if not _out_of_memory(error):
+                raise
+            _fail(OUT_OF_MEMORY)
 
     return reporting
 
 
 def launch(main: Callable[[], Any]) -> None:
     """Call a Hydra main; a command line that does not compose is one clear line too."""
-    # a letter that the terminal's encoding lacks is shown by its number
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
     if "-v" in sys.argv:
         sys.argv.remove("-v")
         os.environ[VERBOSE] = "1"
+    plain_output()
     # Hydra then raises instead of printing its own report
     os.environ["HYDRA_FULL_ERROR"] = "1"
     code.guard()
@@ -73,6 +80,19 @@ def _fail_at(error: OSError) -> NoReturn:
     if error.errno not in (*DISK, errno.EACCES, errno.EPERM):
         raise error
     _fail(f"{error.filename or 'cannot write'}: {REASONS[error.errno]}")
+
+
+def plain_output() -> None:
+    """A terminal that has no ε gets `\\u03b5` instead of a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _out_of_memory(error: BaseException) -> bool:
+    """Python's own, NumPy's, and what torch says on a CPU and on a GPU."""
+    said = str(error)
+    return isinstance(error, MemoryError) or "allocate memory" in said or "out of memory" in said
 
 
 def _fail(line: str) -> NoReturn:

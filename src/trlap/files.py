@@ -33,8 +33,11 @@ def digest(value: Any, length: int = 16) -> str:
 
 def file_sha256(path: Path) -> str:
     """The SHA-256 of a file, in hex digits. A file of the same size and time is read once."""
-    status = path.stat()
-    return _file_sha256(path.absolute(), status.st_size, status.st_mtime_ns)
+    try:
+        status = path.stat()
+        return _file_sha256(path.absolute(), status.st_size, status.st_mtime_ns)
+    except OSError as error:
+        raise TrlapError(f"{path}: cannot be read ({error.strerror})") from None
 
 
 # The cells of a sweep all ask for the same files.
@@ -224,6 +227,24 @@ def writable(folder: Path) -> Iterator[None]:
         if error.errno not in REASONS or elsewhere or defect:
             raise
         raise TrlapError(f"cannot write to {folder}: {REASONS[error.errno]}") from error
+
+
+def make_folder(name: str, key: str) -> None:
+    """Make a folder that a user names, or say in one line why there can be none of that name."""
+    try:
+        Path(name).mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise TrlapError(
+            f"cannot write to {key}={name}: a file of that name is in the way"
+        ) from None
+    except OSError as error:
+        short = name if len(name) < 200 else f"{name[:60]}…"
+        raise TrlapError(f"cannot write to {key}={short}: {error.strerror}") from None
+    # a NUL in it
+    except ValueError:
+        raise TrlapError(
+            f"cannot write to {key}: a folder's name cannot have a NUL in it"
+        ) from None
 
 
 def umask() -> int:

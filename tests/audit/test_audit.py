@@ -233,3 +233,16 @@ def test_a_guarantee_that_is_known_is_not_computed_again() -> None:
         found, lengths=[3], tokens=tokens, epochs=None, cfg=config(), seed=0, guarantee=other
     )
     assert block.guarantee.claimed.notion == "another"
+
+
+@pytest.mark.parametrize("found", [float("nan"), {"rate": float("nan")}, np.ones(3), object()])
+def test_an_attack_that_finds_no_number_is_named(
+    monkeypatch: pytest.MonkeyPatch, found: Any
+) -> None:
+    monkeypatch.setattr(AlwaysTheFirst, "run", lambda self, scene: found)
+    offered(monkeypatch, AlwaysTheFirst)
+    with pytest.raises(
+        TrlapError,
+        match=r"^audit\.attacks: always_the_first, of the package another_package:Attack",
+    ):
+        audited(make("krr", 1.0), attacks=["always_the_first"])

@@ -128,12 +128,12 @@ def test_vocabulary_from_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "no word"),
+        (b"", "the file is empty"),
         (b"\n \n", "no word"),
         (b"good\nb\xe9d\n", r"not UTF-8 at byte 7 \(line 2\)"),
         (b"two words\n", "line 1 is not one word"),
         (b"ok\t5\nword\tmany\n", "line 2 is not one word"),
-        (None, "cannot be read"),
+        (None, "no such file"),
     ],
 )
 def test_bad_vocabulary_files(tmp_path: Path, content: bytes | None, message: str) -> None:

@@ -105,7 +105,7 @@ def test_words_without_a_vector_get_a_public_one_of_typical_length(embed: Embed)
         (line("good", 1, 2), "line 1: 2 numbers after the word, but embedding.dimension is 3"),
         (line("good", 1, 2, 3) + line("soup", 1), "line 2: 1 numbers"),
         (line("good", 1, 2, 3, 4), "line 1: 4 numbers after the word"),
-        ("2 4\n" + line("good", 1, 2, 3, 4), "line 2: 4 numbers after the word"),
+        ("2 4\n" + line("good", 1, 2, 3, 4), "the first line says 4 numbers a word"),
         (
             line("good", 1, float("nan"), 3),
             "line 1: the vector of 'good' holds something that is no number",
@@ -179,10 +179,15 @@ def test_fingerprint_knows_content_and_not_place(configured: Configure, tmp_path
     keys = []
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_text(GLOVE)
-        keys.append(fingerprint(configured(f"embedding.path={tmp_path / name}")))
+        keys.append(
+            fingerprint(configured("embedding.dimension=3", f"embedding.path={tmp_path / name}"))
+        )
     assert keys[0] == keys[1]
     (tmp_path / "a.txt").write_text(GLOVE + " ")
-    assert fingerprint(configured(f"embedding.path={tmp_path / 'a.txt'}")) != keys[1]
+    assert (
+        fingerprint(configured("embedding.dimension=3", f"embedding.path={tmp_path / 'a.txt'}"))
+        != keys[1]
+    )
 
 
 def test_what_is_known_of_an_embedding_is_written_as_before(

@@ -1,5 +1,6 @@
 """The audit of one mechanism on one vocabulary: what was claimed, what is true, what attacks show."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -16,7 +17,9 @@ from trlap.audit.verdict import attacked, checked
 from trlap.audit.vocabulary import vocabulary
 from trlap.config.schema import AuditConfig
 from trlap.errors import TrlapError
+from trlap.files import jsonable
 from trlap.mechanisms.base import Mechanism
+from trlap.runs.records import to_json
 from trlap.runs.result import Guarantee
 
 
@@ -63,8 +66,21 @@ def _findings(scene: Scene) -> dict[str, Findings]:
         if attack.section in findings:
             raise TrlapError(f"audit.attacks: {name} fills `{attack.section}`, as another one does")
         if attack.reason(scene) is None:
-            findings[attack.section] = attack.run(scene)
+            findings[attack.section] = _written(name, attack.run(scene))
     return findings
+
+
+def _written(name: str, found: Findings) -> Findings:
+    """What an attack found, where that can be written; else one line that names who gave it."""
+    try:
+        json.dumps(jsonable(to_json(found)))
+    except (TypeError, ValueError) as error:
+        package = ATTACKS.version(name) if name in ATTACKS.foreign else "trlap"
+        raise TrlapError(
+            f"audit.attacks: {name}, of the package {package}, gave what is no number or text "
+            f"({error}); leave it out"
+        ) from error
+    return found
 
 
 def _by_name(findings: Mapping[str, Findings]) -> dict[str, Findings]:

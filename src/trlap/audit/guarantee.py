@@ -68,7 +68,9 @@ def _exact(mechanism: Mechanism, claim: Claim) -> tuple[Exact, bool | None]:
     if claim.metric:
         epsilon = mechanism.epsilon_at(-math.inf)
         log_delta = 0.0 if math.isinf(epsilon) else -math.inf
-        holds: bool | None = epsilon <= mechanism.largest_claimed_epsilon() * (1 + ROUNDING)
+        # a claim that is infinite itself, by an overflow, is none that could be kept
+        claimed = mechanism.largest_claimed_epsilon()
+        holds: bool | None = math.isfinite(epsilon) and epsilon <= claimed * (1 + ROUNDING)
     else:
         epsilon = claim.epsilon
         log_delta = 0.0 if math.isinf(epsilon) else mechanism.log_delta(epsilon)

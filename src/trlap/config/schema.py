@@ -148,7 +148,8 @@ class Noise:
     mechanism: Any = MISSING
     epsilon: float = within("(0, inf]")  # inf: no noise
     delta: Union[str, float, int] = word_or_number("paper", "4^-d", "(0, 1)")  # noqa: UP007
-    clip: float = within("(0, inf)")
+    # beyond these, squares of coordinates leave float32
+    clip: float = within("[1e-12, 1e12]")
     projection: str = one_of("clipped", "original")
     calibration: str = one_of("published", "exact")
     oov: str = one_of("unk", "keep")

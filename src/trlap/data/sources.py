@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trlap.config import schema
-from trlap.data.tokenizer import utf8_lines
+from trlap.data.given import given_file, is_folder
+from trlap.data.tables import check_characters, check_rows, named
 from trlap.errors import TrlapError
 from trlap.files import file_sha256
 
@@ -80,6 +81,10 @@ class Source(Protocol):
 
 def source_of(cfg: schema.Dataset) -> Source:
     """The demo by its name, else files where there are any, else the hub."""
+    if cfg.label == cfg.text:
+        raise TrlapError(
+            f"dataset.label={cfg.label}: that is the column of the text; name another, or null for no labels"
+        )
     if cfg.name == "demo":
         if cfg.path:
             raise TrlapError("dataset=demo is embedded; for a file use dataset=text dataset.path=…")
@@ -99,7 +104,7 @@ def read_source(cfg: schema.Dataset, source: Source) -> tuple[dict[str, SourceSp
     for split in splits.values():
         for key, column in columns.items():
             if column not in split.rows.column_names:
-                present = ", ".join(split.rows.column_names)
+                present = named(split.rows.column_names)
                 hint = f"set dataset.{key}" + (", null for no labels" if key == "label" else "")
                 raise TrlapError(f"{split.place}: no column {column!r}, it has {present}; {hint}")
         split.rows = split.rows.select_columns(list(columns.values()))
@@ -179,24 +184,23 @@ def _paths(cfg: schema.Dataset) -> dict[str, Path]:
     else:
         raise TrlapError(f"dataset={cfg.name} needs dataset.path=<a file or a folder>")
     supported = " ".join(FORMATS)
-    if place.is_dir():
+    if is_folder(place):
         paths = _paths_in(place)
         if "train" not in paths:
             raise TrlapError(f"{place}: no train file in this folder; supported: {supported}")
-    elif not place.is_file():
-        raise TrlapError(f"{place}: no such file or folder (dataset.path)")
-    elif place.suffix.lower() not in FORMATS:
+    elif given_file(place, f"dataset.path={place}").suffix.lower() not in FORMATS:
         raise TrlapError(f"{place}: unknown kind of file; supported: {supported}")
     else:
         paths = {"train": place}
-    for path in paths.values():
-        if not path.stat().st_size:
-            raise TrlapError(f"{path}: the file is empty")
-    return paths
+    return {split: given_file(path, str(path)) for split, path in paths.items()}
 
 
 def _paths_in(folder: Path) -> dict[str, Path]:
-    readable = [path for path in sorted(folder.iterdir()) if path.suffix.lower() in FORMATS]
+    try:
+        files = sorted(folder.iterdir())
+    except OSError as error:
+        raise TrlapError(f"{folder}: cannot be read ({error.strerror})") from None
+    readable = [path for path in files if path.suffix.lower() in FORMATS]
     paths = {}
     for split, names in SPLIT_FILES.items():
         candidates = [path for path in readable if path.stem in names]
@@ -214,9 +218,11 @@ def _read_file(path: Path, text_column: str) -> "datasets.Dataset":
 
     kind = path.suffix.lower()
     if kind != ".parquet":
-        for _ in utf8_lines(path):
-            pass
-    options = _csv_options(path) if FORMATS[kind] == "csv" else {}
+        check_characters(path)
+    count, options = None, {}
+    if FORMATS[kind] == "csv":
+        header, count = check_rows(path)
+        options = _csv_options(path, header)
     if kind == ".txt":
         options = {"encoding": "utf-8-sig"}
     try:
@@ -237,12 +243,16 @@ def _read_file(path: Path, text_column: str) -> "datasets.Dataset":
             raise TrlapError(f"{path}: there are no rows in it") from None
         reason = str(error.__cause__ or error).strip().splitlines()[0]
         raise TrlapError(f"{path}: cannot be read as {kind} ({reason})") from error
+    if count is not None and count != len(rows):
+        raise TrlapError(
+            f"{path}: {count:,} rows, of which {len(rows):,} can be read; check its quotes"
+        )
     if kind == ".txt" and text_column != "text":
         return rows.rename_column("text", text_column)
     return rows
 
 
-def _csv_options(path: Path) -> dict[str, object]:
+def _csv_options(path: Path, header: list[str]) -> dict[str, object]:
     """All columns are text. "null" and "NA" are words; in tab-separated files quotes are too."""
     from datasets import Features, Value
 
@@ -251,12 +261,8 @@ def _csv_options(path: Path) -> dict[str, object]:
         "index_col": False,
         "skip_blank_lines": False,
     }
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        if path.suffix.lower() == ".tsv":
-            options |= {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
-            header = next(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE), [])
-        else:
-            header = next(csv.reader(file), [])
+    if path.suffix.lower() == ".tsv":
+        options |= {"delimiter": "\t", "quoting": csv.QUOTE_NONE}
     options["features"] = Features({column: Value("string") for column in header})
     return options
 
@@ -341,7 +347,8 @@ def add_labels(
                 split.labels[i] = indices[value]
             elif value != hidden_label and has_text(split.rows[i][cfg.text]):
                 known = ", ".join(indices)
-                what = f"the label {value!r}, not one of {known}" if value else "no label"
+                shown = repr(value) if len(value) <= 40 else f"of {len(value):,} characters"
+                what = f"the label {shown}, not one of {known}" if value else "no label"
                 raise TrlapError(f"{split.place}: row {i + 1:,} has {what} (column {cfg.label!r})")
     return names
 

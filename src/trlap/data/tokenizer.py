@@ -30,9 +30,15 @@ _normalizer = normalizers.Sequence(
     ]
 )
 
+_nfc = normalizers.NFC()
+
 _MORE = r"[\p{L}\p{M}\p{N}]"
 _END = rf"(?!{_MORE})"
 _WORD = rf"\p{{L}}{_MORE}*"
+# Of a domain and of an address, no longer than the standards allow (RFC 1035, RFC 5321). Without an end, a
+# long chain such as a-a-a-… would be read to its end again from each of its words.
+_PART = r"[\p{L}\p{N}-]{1,63}"
+_PARTS = rf"(?:\.{_PART}){{0,8}}"
 _DOMAIN = rf"\.(?:com|org|net|edu|gov|info|co\.\p{{L}}{{2}}){_END}"
 _CLITIC = rf"'(?:s|ll|re|ve|d|m){_END}"
 
@@ -43,8 +49,8 @@ _PATTERN = "|".join(
     [
         UNK,
         r"(?:https?://|www\.)\S*[\p{L}\p{N}/]",
-        r"[\p{L}\p{N}][\p{L}\p{N}._+-]*@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)*\.\p{L}+",
-        rf"[\p{{L}}\p{{N}}][\p{{L}}\p{{N}}-]*(?:\.[\p{{L}}\p{{N}}-]+)*{_DOMAIN}(?:/\S*[\p{{L}}\p{{N}}/])?",
+        rf"[\p{{L}}\p{{N}}][\p{{L}}\p{{N}}._+-]{{0,63}}@{_PART}{_PARTS}\.\p{{L}}+",
+        rf"(?=[\p{{L}}\p{{N}}]){_PART}{_PARTS}{_DOMAIN}(?:/\S*[\p{{L}}\p{{N}}/])?",
         rf"{_WORD}?(?=n't{_END})",
         rf"n't{_END}",
         _CLITIC,
@@ -63,13 +69,55 @@ _PATTERN = "|".join(
 _splitter = pre_tokenizers.Split(Regex(_PATTERN), "removed", invert=True)
 
 
+# Characters without a space. The pattern above never looks beyond a space and never reads a character of
+# such a run more than a few times; its engine gives up, by a panic, after 10,000,000 steps of one match.
+LONGEST = 1_000_000
+
+
 def tokenize(text: str) -> list[str]:
-    """Lower-case tokens. Tokenising the joined tokens gives the same tokens."""
-    return [token for token, _ in _splitter.pre_tokenize_str(_normalizer.normalize_str(text))]
+    """Lower-case tokens, in a time that grows with the length of the text and not faster.
+
+    Tokenising the joined tokens gives the same tokens.
+    """
+    normal = _normalised(_normalizer, text)
+    if len(normal) > LONGEST and (longest := max(map(len, normal.split()))) > LONGEST:
+        raise TrlapError(
+            f"{longest:,} characters without a space between them, but at most {LONGEST:,} can be "
+            "read; put spaces between its words, or leave it out"
+        )
+    try:
+        return [token for token, _ in _splitter.pre_tokenize_str(normal)]
+    except BaseException as error:
+        # no subclass of Exception, and its module cannot be imported
+        if type(error).__name__ != "PanicException":
+            raise
+        raise TrlapError("the tokenizer gave up on this text; leave it out") from None
 
 
-def tokenize_batch(texts: Iterable[str]) -> list[list[str]]:
-    return [tokenize(text) for text in texts]
+def composed(text: str) -> str:
+    """A letter and its accent as one character (NFC); Python's own takes quadratic time at worst."""
+    return text if text.isascii() else _normalised(_nfc, text)
+
+
+def _normalised(normalizer: normalizers.Normalizer, text: str) -> str:
+    try:
+        normal: str = normalizer.normalize_str(text)
+        return normal
+    except UnicodeEncodeError:
+        raise TrlapError(
+            "a lone surrogate, half of a character, is in it; write the text as UTF-8"
+        ) from None
+
+
+def tokenize_batch(texts: Iterable[str], first: int = 1) -> list[list[str]]:
+    """The tokens of each text. One that cannot be read is named by its number, `first` for the first."""
+    batch = []
+    for number, text in enumerate(texts, start=first):
+        try:
+            batch.append(tokenize(text))
+        except TrlapError as error:
+            raise TrlapError(f"text {number:,}: {error}") from None
+    return batch
 
 
 # texts

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from trlap.data.given import given_file
 from trlap.data.tokenizer import UNK, utf8_lines
 from trlap.errors import TrlapError
 from trlap.files import read_json, write_array, write_json
@@ -137,7 +138,8 @@ def vocabulary_from_file(path: Path | str, size: int | None = None) -> Vocabular
     """
     counts: Counter[str] = Counter()
     counted = False
-    for number, line in enumerate(utf8_lines(Path(path)), start=1):
+    file = given_file(path, f"vocabulary={path}")
+    for number, line in enumerate(utf8_lines(file), start=1):
         word, tab, count = line.partition("\t")
         word = word.strip().lower()
         if not word:

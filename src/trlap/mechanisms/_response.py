@@ -48,6 +48,7 @@ from trlap.mechanisms._decoding import Reading, Vectors, decode
 from trlap.mechanisms._exponential import uniform53
 from trlap.mechanisms.base import Claim, WordMechanism, composed
 from trlap.privacy.composition import response_losses
+from trlap.privacy.numerics import on_the_safe_side
 from trlap.runs.cache import cached
 from trlap.runs.result import Composed
 
@@ -86,7 +87,10 @@ class Response(WordMechanism):
 
     def epsilon_at(self, log_delta: float) -> float:
         gap = log_delta - self._log_reach if self._log_reach > -math.inf else math.inf
-        return max(0.0, self.epsilon + math.log1p(-math.exp(gap))) if gap < 0 else 0.0
+        if gap >= 0:
+            return 0.0
+        epsilon = max(0.0, self.epsilon + math.log1p(-math.exp(gap)))
+        return on_the_safe_side(epsilon, self.log_delta, log_delta)
 
     def compose(self, log_delta: float, draws: int) -> Composed:
         """Exactly: n draws between the words that are furthest apart."""

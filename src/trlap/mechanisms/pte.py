@@ -30,8 +30,8 @@ from trlap.mechanisms._geometry import Floats, Geometry
 from trlap.mechanisms._look import Look
 from trlap.mechanisms.cmp import MultivariatePerturbation
 
-# of the projection
-MOST_ROWS = 100_000
+# numbers in the projected vectors, or in Φ: 2 GiB
+ENTRIES = 2**28
 
 
 @dataclass(kw_only=True)
@@ -50,12 +50,11 @@ class ProjectedPerturbation(MultivariatePerturbation):
 
     @classmethod
     def check_keys(cls, keys: Mapping[str, Any], words: int, dimension: int) -> None:
-        if keys["m"] is None:
-            projected_dimension(dimension, keys["beta"], keys["failure"])
+        projected_rows(keys["m"], keys["beta"], keys["failure"], dimension, words)
 
     def __post_init__(self) -> None:
         space, device = self.space, self.space.device
-        rows = self.m or projected_dimension(self.dimension, self.beta, self.failure)
+        rows = projected_rows(self.m, self.beta, self.failure, self.dimension, len(space))
         rng = np.random.default_rng(self.seed)
         self.phi = rng.normal(scale=rows**-0.5, size=(rows, self.dimension))
         vectors, targets = (
@@ -99,10 +98,18 @@ class ProjectedPerturbation(MultivariatePerturbation):
 def projected_dimension(dimension: int, beta: float, failure: float) -> int:
     """m = ⌊(√ln d + √ln(1/failure))² / β²⌋, and 1 at least."""
     width = math.sqrt(math.log(dimension)) + math.sqrt(-math.log(failure))
-    exact = width**2 / beta**2 if beta**2 else math.inf
-    if exact > MOST_ROWS:
+    # a β whose square is no float asks for more than any memory has
+    return max(1, int(min(width / beta * (width / beta), 1e300)))
+
+
+def projected_rows(m: int | None, beta: float, failure: float, dimension: int, words: int) -> int:
+    """m, given or chosen, where vectors of that many dimensions fit in memory."""
+    rows = m or projected_dimension(dimension, beta, failure)
+    most = ENTRIES // max(words, dimension)
+    if rows > most:
+        key, larger = (f"m={m}", "") if m else (f"beta={beta:g}", ", or a larger beta")
         raise TrlapError(
-            f"mechanism.beta={beta:g}, mechanism.failure={failure:g}: these ask for more than "
-            f"{MOST_ROWS:,} dimensions; choose larger ones, or set mechanism.m"
+            f"mechanism.{key}: vectors of {rows:.3g} dimensions would not fit in memory; "
+            f"choose mechanism.m of at most {most:,}{larger}"
         )
-    return max(1, int(exact))
+    return rows

@@ -77,12 +77,23 @@ def own_keys(name: str) -> tuple[str, ...]:
 def make(name: str, space: "Space", epsilon: float, **keys: Any) -> "Mechanism":
     """A mechanism ready to draw. `keys`: delta, clip, calibration, and the mechanism's own."""
     common = {key: keys.pop(key) for key in _common_keys() if key in keys}
+    _check(epsilon=epsilon, **common)
     return find(name)(space=space, epsilon=epsilon, **common, **parameters(name, keys))
 
 
 def make_released(name: str, space: "Space", epsilon: float, clip: float) -> "ReleasedMechanism":
     """What the authors' code does under that name, on the unclipped vectors of `space`."""
+    _check(epsilon=epsilon, clip=clip)
     return RELEASED.find(name)(space=space, epsilon=epsilon, clip=clip)
+
+
+def _check(**keys: Any) -> None:
+    """The ranges of the keys that every mechanism is told, for those who come by Python."""
+    from trlap.config import schema
+    from trlap.config.ranges import check_range, limits_of
+
+    for key, value in keys.items():
+        check_range(key, value, limits_of(schema.Noise, key))
 
 
 def _common_keys() -> tuple[str, ...]:

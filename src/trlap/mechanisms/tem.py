@@ -43,7 +43,8 @@ class TruncatedExponential(ExponentialMechanism):
         super().__post_init__()
         if self.gamma is None:
             odds = (1 - self.beta) * (len(self.space) - 1) / self.beta
-            self.threshold = 2 / self.epsilon * math.log(max(odds, 1.0))
+            # 0 where β leaves nothing to tell apart, also where 2/ε is no float
+            self.threshold = 2 / self.epsilon * math.log(odds) if odds > 1 else 0.0
         else:
             self.threshold = self.gamma
 

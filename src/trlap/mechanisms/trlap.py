@@ -26,6 +26,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
+import torch
 from torch import Generator, Tensor
 
 from trlap.mechanisms._geometry import Geometry
@@ -86,6 +87,11 @@ class TruncatedLaplace(NoiseMechanism):
 
     def noise(self, count: int, generator: Generator) -> Tensor:
         alpha, bound = self.law.alpha, self.law.bound
+        # uniform, but for a factor of e^±1e-12 at most
+        if alpha * bound < 1e-12:
+            shape = (count, self.dimension)
+            draws = torch.rand(shape, generator=generator, device=generator.device)
+            return draws.mul_(2).sub_(1 - 2**-24).mul_(bound)
         mass = -math.expm1(-alpha * bound)
         draws = signed_exponential(count, self.dimension, generator, mass)
         # float32 rounding may pass A by one unit

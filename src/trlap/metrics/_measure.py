@@ -1,12 +1,13 @@
 """All metrics of one text, with their intervals."""
 
+import math
 from collections.abc import Iterable, Sequence
 
 from trlap.config.places import hidden
 from trlap.errors import TrlapError
 from trlap.metrics import _bootstrap
 from trlap.metrics.base import NOT_ASKED, REWRITTEN, Measure, Scene, TextMetric, Texts
-from trlap.metrics.registry import text_metrics
+from trlap.metrics.registry import METRICS, text_metrics
 from trlap.runs.records import Json
 from trlap.runs.result import Interval, Scores
 
@@ -27,6 +28,7 @@ def measure(texts: Texts, scene: Scene, seed: int = 0) -> Scores:
 
     asked = [metric for metric in metrics if metric.name in names]
     measures, failed = _measures(asked, texts, scene)
+    whole = {name: _number(name, known) for name, known in measures.items()}
     reasons = {
         metric.name: failed.get(metric.name, NOT_ASKED)
         for metric in metrics
@@ -46,10 +48,10 @@ def measure(texts: Texts, scene: Scene, seed: int = 0) -> Scores:
     if resamples:
         provenance["intervals"] = _bootstrap.provenance(resamples, seed)
         intervals = _bootstrap.intervals(measures, resamples, seed)
-    values = {
-        metric.name: measures[metric.name].whole if metric.name in measures else None
-        for metric in metrics
-    }
+        for name, ends in intervals.items():
+            if not all(map(math.isfinite, ends)):
+                raise _wrong(name, "an interval that is no two numbers")
+    values = {metric.name: whole.get(metric.name) for metric in metrics}
     return Scores(values, intervals, details, reasons, provenance)
 
 
@@ -64,6 +66,22 @@ def _measures(
         except TrlapError as error:
             reasons[metric.name] = hidden(str(error))
     return measures, reasons
+
+
+def _number(name: str, known: Measure) -> float:
+    """The value of the whole text, which must be a number: one line that names who gave another thing."""
+    try:
+        value = known.whole
+    except (TypeError, ValueError) as error:
+        raise _wrong(name, f"no number ({error})") from error
+    if not math.isfinite(value):
+        raise _wrong(name, f"{value:g}")
+    return value
+
+
+def _wrong(name: str, what: str) -> TrlapError:
+    package = METRICS.version(name) if name in METRICS.foreign else "trlap"
+    return TrlapError(f"metrics.names: {name}, of the package {package}, gave {what}; leave it out")
 
 
 def _sizes(texts: Texts) -> dict[str, Json]:

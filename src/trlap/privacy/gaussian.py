@@ -51,7 +51,7 @@ class GaussianNoise(Noise):
 
     @property
     def variance(self) -> float:
-        return self.sigma**2
+        return self.sigma * self.sigma
 
     def log_delta(self, epsilon: float, difference: ArrayLike | None = None) -> float:
         """ln δ(ε) between vectors at l2 distance Δ, exact at every ε ≥ 0:

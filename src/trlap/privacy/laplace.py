@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from trlap.errors import TrlapError
 from trlap.privacy.coordinates import CoordinateNoise, coordinate_losses
 from trlap.privacy.loss_distribution import LossDistribution
 from trlap.privacy.numerics import Floats, log1mexp, smallest
@@ -25,6 +26,8 @@ class LaplaceNoise(CoordinateNoise):
     def published(cls, epsilon: float, dimension: int, clip: float) -> Self:
         """b = Δ₁/ε with Δ₁ = 2√d C, the largest ‖s‖₁ for ‖s‖₂ ≤ 2C: ε-DP with δ = 0 at every ε."""
         scale = 2 * math.sqrt(dimension) * clip / epsilon
+        if math.isinf(scale):
+            raise TrlapError(f"epsilon={epsilon:g}: too small to compute with; raise epsilon")
         return cls(scale=scale, dimension=dimension, clip=clip)
 
     @classmethod
@@ -62,7 +65,7 @@ class LaplaceNoise(CoordinateNoise):
     @property
     def variance(self) -> float:
         """2b²."""
-        return 2 * self.scale**2
+        return 2 * self.scale * self.scale
 
     @property
     def largest_loss(self) -> float:

@@ -30,6 +30,9 @@ from trlap.privacy.numerics import (
 CELLS = 2**18
 SCAN_CELLS = 2**13
 
+# a step of a grid whose exponential is no float
+LONG_STEP = 700.0
+
 # an ε this close to the largest loss, relatively, is at it: αΔ₁ = ε up to rounding
 EDGE = 1e-12
 
@@ -129,6 +132,14 @@ class LossDistribution:
         """Whether no finite loss exceeds ε."""
         return epsilon >= self.largest * (1 - EDGE)
 
+    @property
+    def _beyond_reach(self) -> bool:
+        """Whether losses are so large that a grid of them cannot be computed with.
+
+        Then a bound is what is certain: δ is 1 at most, and no finite loss exceeds the largest.
+        """
+        return self.finite.parts > 0 and 2 * self.largest > LONG_STEP * self.cells
+
     def log_renyi(self, x: float) -> float:
         """A bound for every k = e^x > 0: ln δ(ε) ≤ this − kε, but for the infinite loss.
 
@@ -148,6 +159,8 @@ class LossDistribution:
         """
         if self.ends_at(epsilon):
             return self.log_infinity
+        if self._beyond_reach:
+            return 0.0 if pessimistic else self.log_infinity
         # Tilted by the order of the best Rényi bound, the losses that count at ε are the likely ones.
         x, _ = self.best_renyi(epsilon)
         return self._total(self._convolved(x, pessimistic).log_delta(epsilon))
@@ -159,7 +172,7 @@ class LossDistribution:
         """
         if log_delta < self.log_infinity:
             return math.inf
-        if log_delta == self.log_infinity or self.largest == 0:
+        if log_delta == self.log_infinity or self.largest == 0 or self._beyond_reach:
             return self.largest
         log_finite = log_delta + log1mexp(self.log_infinity - log_delta)
         x, _ = minimise(lambda x: (self.log_renyi(x) - log_finite) / math.exp(x), -20, 20)

@@ -45,6 +45,8 @@ NODES, WEIGHTS = (1 + NODES) / 2, WEIGHTS / 2
 DROP = 50.0
 # where the exact curve of one draw is read for a composition
 POINTS = 120
+# products that are taken for infinite, as nothing can be told of them
+LARGE = 1e100
 # the part of δ that may be lost beyond the last of them
 LOST = 1e-4
 
@@ -98,7 +100,7 @@ class BallLaplaceNoise(Noise):
     @property
     def variance(self) -> float:
         """(d + 1)/rate²: the length is Gamma(d, 1/rate), and its square is shared by d coordinates."""
-        return (self.dimension + 1) / self.rate**2
+        return (self.dimension + 1) / self.rate / self.rate
 
     @property
     def pure_epsilon(self) -> float:
@@ -161,8 +163,11 @@ def ball_log_delta(epsilon: float, product: float, dimension: int) -> float:
     _check(epsilon, product, dimension)
     if epsilon >= product:
         return -math.inf
-    if product == math.inf:
+    # where squares of a are no floats: nothing is hidden, or the most that any mechanism of this ε loses
+    if product > LARGE:
         return 0.0
+    if product < 1 / LARGE:
+        return math.log(-math.expm1(epsilon - product)) - math.log1p(math.exp(-product))
     # two exponentials: L = a until z passes 0, then falls to −a at −s
     if dimension == 1:
         return math.log(-math.expm1((epsilon - product) / 2))

@@ -55,6 +55,16 @@ def smallest(valid: Callable[[float], bool], low: float, high: float) -> float:
     return high
 
 
+def on_the_safe_side(epsilon: float, curve: Callable[[float], float], log_delta: float) -> float:
+    """An ε at which the curve ln δ(ε) has come down to ln δ, where rounding left it a little above.
+
+    Beside a large ε, what is taken off for δ may be less than its last digit.
+    """
+    while curve(epsilon) > log_delta and math.isfinite(epsilon):
+        epsilon = math.nextafter(epsilon, math.inf)
+    return epsilon
+
+
 def minimise(function: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
     """(x, f(x)) at a minimum between the two bounds."""
     minimum = optimize.minimize_scalar(function, bounds=(low, high), method="bounded")

@@ -16,6 +16,8 @@ from trlap.privacy.laplace import LaplaceNoise
 from trlap.privacy.loss_distribution import LossDistribution
 from trlap.privacy.numerics import Floats, log_expm1, log_probability_of, minimise, smallest
 
+# above it, ⌈5ε²⌉ is no float
+LARGEST_EPSILON = 1e150
 PUBLISHED_DUMMY_DIMENSION = {10.0: 500, 20.0: 1700}
 
 
@@ -55,7 +57,7 @@ class TruncatedLaplaceNoise(CoordinateNoise):
                 f"trlap in dimension {nominal} needs epsilon below 2·delta^(1/d)·sqrt(d)"
                 f" = {limit:.4g}, got {epsilon:g}; lower epsilon, raise delta or add dummy dimensions"
             )
-        alpha = epsilon / (2 * math.sqrt(nominal) * clip)
+        alpha = _rate(epsilon, nominal, clip)
         bound = -math.log1p(-epsilon / limit) / alpha
         return cls(alpha=alpha, bound=bound, dimension=dimension, clip=clip)
 
@@ -68,8 +70,7 @@ class TruncatedLaplaceNoise(CoordinateNoise):
         for δ > 1/2, because one axis alone has δ ≥ 1/2 if A ≤ 2C. In one dimension this is the
         mechanism of Geng et al. 2020, A = (Δ/ε) ln(1 + (e^ε − 1)/2δ).
         """
-        alpha = epsilon / (2 * math.sqrt(dimension) * clip)
-
+        alpha = _rate(epsilon, dimension, clip)
         endless = cls(alpha=alpha, bound=math.inf, dimension=dimension, clip=clip)
         if log_delta == -math.inf:
             return endless
@@ -96,7 +97,9 @@ class TruncatedLaplaceNoise(CoordinateNoise):
         αA → 0, and Laplace's 2/α² where αA → ∞.
         """
         y = self.alpha * self.bound
-        return float(2 / self.alpha**2 * special.gammainc(3, y) / -math.expm1(-y))
+        if y < 1e-9:
+            return self.bound * self.bound / 3
+        return float(2 / self.alpha / self.alpha * special.gammainc(3, y) / -math.expm1(-y))
 
     def cdf(self, x: ArrayLike) -> Floats:
         """F(x) = ½ + sign(x) (1 − e^{−α|x|}) / (2(1 − e^{−αA})) on [−A, A]."""
@@ -180,6 +183,14 @@ class TruncatedLaplaceNoise(CoordinateNoise):
             yield self.worst_direction()
 
 
+def _rate(epsilon: float, dimension: int, clip: float) -> float:
+    """α = ε/Δ₁, which must be a number that can be divided by."""
+    alpha = epsilon / (2 * math.sqrt(dimension) * clip)
+    if alpha < 1e-300:
+        raise TrlapError(f"epsilon={epsilon:g}: too small to compute with; raise epsilon")
+    return alpha
+
+
 def theorem_1_limit(log_delta: float, dimension: int) -> float:
     """2 δ^{1/d} √d, below which Theorem 1 takes ε."""
     return 2 * math.exp(log_delta / dimension) * math.sqrt(dimension)
@@ -194,6 +205,11 @@ def dummy_dimension(epsilon: float, real_dimension: int) -> int:
     """
     if epsilon < math.sqrt(real_dimension) / 2:
         return real_dimension
+    if epsilon > LARGEST_EPSILON:
+        raise TrlapError(
+            f"epsilon={epsilon:g}: the paper's dummy dimensions, 5·epsilon², are too many to compute "
+            "with; lower epsilon, or write epsilon=inf for no noise"
+        )
     return PUBLISHED_DUMMY_DIMENSION.get(epsilon, math.ceil(5 * epsilon**2))
 
 

@@ -116,7 +116,8 @@ class Privatizer:
         private_texts: list[str] = []
         checked = _checked(texts)
         while batch := list(islice(checked, BATCH)):
-            tokenised = [" ".join(words) for words in tokenize_batch(batch)]
+            first = self.lengths.total() + 1
+            tokenised = [" ".join(words) for words in tokenize_batch(batch, first)]
             private = privatize_texts(
                 self.mechanism, self.vocabulary, tokenised, self._generators(tokenised), self.oov
             )

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from trlap import stages
 from trlap.config.door import Config
-from trlap.files import atomic
+from trlap.files import atomic, make_folder
 from trlap.runs import result, tracking
 from trlap.runs.build import Outputs, build
 from trlap.runs.cell import Cell, command
@@ -22,6 +22,7 @@ def run(config: Config, wait: bool = True) -> RunResult:
     Where another process works on it, waits until that is done, or raises Busy without `wait`.
     """
     stages.check(config)
+    make_folder(config.outputs, "outputs")
     cell = Cell(config)
     if cell.finished() and not config.force:
         return cell.result()

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trlap.config.door import Config
+from trlap.data.given import given_file
 from trlap.embeddings.assets import FREQUENT_WORDS
-from trlap.errors import TrlapError
 from trlap.files import file_sha256
 from trlap.runs.records import Json
 from trlap.stages.base import Inputs, Stage
@@ -13,6 +13,9 @@ from trlap.stages.corpus import CORPUS
 
 if TYPE_CHECKING:
     from trlap.data.vocabulary import Vocabulary as Words
+
+# sources of words that are no files
+NO_FILE = ("train", "public")
 
 
 class Vocabulary(Stage["Words"]):
@@ -30,16 +33,13 @@ class Vocabulary(Stage["Words"]):
         keys, source = config.pick(*self.keys), config.dataset.vocabulary
         if source == "public":
             return keys | {"words": FREQUENT_WORDS.content}
-        if Path(source).is_file():
-            return keys | {"dataset.vocabulary": "a file", "words": file_sha256(Path(source))}
-        return keys
+        if source in NO_FILE:
+            return keys
+        return keys | {"dataset.vocabulary": "a file", "words": file_sha256(_file(source))}
 
     def check(self, config: Config) -> None:
-        source = config.dataset.vocabulary
-        if source not in ("train", "public") and not Path(source).is_file():
-            raise TrlapError(
-                f"dataset.vocabulary={source}: must be train, public or a file with one word a line"
-            )
+        if config.dataset.vocabulary not in NO_FILE:
+            _file(config.dataset.vocabulary)
 
     def run(self, inputs: Inputs) -> "Words":
         from trlap.data import vocabulary
@@ -60,6 +60,12 @@ class Vocabulary(Stage["Words"]):
         from trlap.data.vocabulary import Vocabulary as Words
 
         return Words.read(folder)
+
+
+def _file(source: str) -> Path:
+    return given_file(
+        source, f"dataset.vocabulary={source} (train, public or a file with one word a line)"
+    )
 
 
 VOCABULARY = Vocabulary()

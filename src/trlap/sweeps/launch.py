@@ -16,7 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from trlap import progress
 from trlap.config.door import config_from
 from trlap.errors import TrlapError
-from trlap.files import digest, write_text
+from trlap.files import digest, make_folder, write_text
 from trlap.runs import pipeline, signals
 from trlap.runs.lock import Busy
 from trlap.sweeps.grid import OPEN, Job, expand
@@ -38,6 +38,7 @@ def sweep(
     if composed.plan:
         print(plan(jobs))
     else:
+        make_folder(composed.outputs, "outputs")
         cells = [job for job in jobs if job.cell]
         name = composed.sweep or _name(composed, cells)
         stop = stop_file(composed.outputs, name)

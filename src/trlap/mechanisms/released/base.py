@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Generator, Tensor
 
+from trlap.errors import TrlapError
 from trlap.mechanisms._channel import Floats
 from trlap.mechanisms._views import Pair, View, along, inner_product
 from trlap.mechanisms.base import VectorMechanism
@@ -28,6 +29,15 @@ class ReleasedMechanism(VectorMechanism):
     # Where the noise is shared, one known word is enough.
     known_words: ClassVar[int] = 1
     batches: ClassVar[int] = 1000
+
+    def __post_init__(self) -> None:
+        # of other scales the formulas leave float32; what is drawn says so for all of them
+        drawn = self.noise(2, Generator(self.space.device).manual_seed(0))
+        if not bool(drawn.norm(dim=1).isfinite().all()):
+            raise TrlapError(
+                f"epsilon={self.epsilon:g}: with clip={self.clip:g}, noise is too long for float32; "
+                "raise epsilon"
+            )
 
     @abstractmethod
     def perturb_vectors(self, batch: Tensor, generator: Generator) -> Tensor:
