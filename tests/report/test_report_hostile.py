@@ -137,4 +137,4 @@ def test_a_result_whose_words_are_none_is_left_out(
     row = to_json(PATTERN[1]) | {key: 5}
     (tmp_path / "rows.jsonl").write_text(json.dumps(row), encoding="utf-8")
     assert list(read([tmp_path])) == []
-    assert f"{key} is no text" in capsys.readouterr().err
+    assert f"{key}: not text" in capsys.readouterr().err

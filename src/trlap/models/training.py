@@ -33,6 +33,7 @@ from trlap.models.cpu import has_bfloat16
 from trlap.models.packing import Layout, Sentences, cut
 from trlap.models.word_noise import drop, replace, shuffle
 from trlap.randomness import block_generator, seed_torch
+from trlap.runs import signals
 from trlap.runs.result import Epoch
 
 if TYPE_CHECKING:
@@ -122,6 +123,7 @@ class Training(LightningModule):
         self.step("validation", number, rows)
 
     def step(self, split: str, number: int, rows: Tensor) -> Tensor:
+        signals.check()
         with self.drawn(split, self.current_epoch, number) as generator:
             loss, words = self.loss(rows, self.code(rows, generator))
         if not loss.isfinite():

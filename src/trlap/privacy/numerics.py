@@ -60,8 +60,9 @@ def on_the_safe_side(epsilon: float, curve: Callable[[float], float], log_delta:
 
     Beside a large ε, what is taken off for δ may be less than its last digit.
     """
+    step = math.ulp(epsilon)
     while curve(epsilon) > log_delta and math.isfinite(epsilon):
-        epsilon = math.nextafter(epsilon, math.inf)
+        epsilon, step = epsilon + step, 2 * step
     return epsilon
 
 

@@ -19,6 +19,7 @@ from trlap.data.vocabulary import Vocabulary
 from trlap.embeddings.space import Space
 from trlap.files import digest
 from trlap.mechanisms.base import Mechanism
+from trlap.runs import signals
 
 # tokens; part of what a seed means, so never change it
 BLOCK = 1024
@@ -54,6 +55,7 @@ def privatize(
     private = np.empty_like(words)
     device = mechanism.space.device
     for block, start in enumerate(range(0, len(words), BLOCK)):
+        signals.check()
         part = torch.from_numpy(words[start : start + BLOCK].astype(np.int64)).to(device)
         private[start : start + BLOCK] = mechanism.draw(part, generator(block)).cpu().numpy()
         progress(len(part))

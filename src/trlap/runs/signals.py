@@ -27,7 +27,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 def check() -> None:
-    """Raise again: an exception in the wrong place, such as a destructor, is lost."""
+    """Raise again: an exception in the wrong place, such as a destructor, is lost. Long loops ask for it."""
     if _received:
         raise Stopped(_received[0])
 

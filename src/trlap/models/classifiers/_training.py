@@ -12,6 +12,7 @@ from trlap.models.classifiers._forms import EVALUATED
 from trlap.models.classifiers.base import Form, Labelled
 from trlap.progress import Show
 from trlap.randomness import seed_torch
+from trlap.runs import signals
 from trlap.runs.result import ClassifierRun, Epoch
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def fit(
 
 
 def _step(optimizer: torch.optim.Optimizer, loss: Tensor, epoch: int) -> None:
+    signals.check()
     if not loss.isfinite():
         raise TrlapError(
             f"stage classify: the loss of epoch {epoch} is {loss.item()}; "
