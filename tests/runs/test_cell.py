@@ -1,6 +1,8 @@
 """A cell's state on disk: what counts as finished, and files that say nothing."""
 
 import json
+import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,9 +11,10 @@ import pytest
 from conftest import TINY
 
 from trlap.config.door import Config
-from trlap.runs import pipeline
+from trlap.runs import pipeline, signals
 from trlap.runs.cell import Cell, Status, read_status
 from trlap.runs.lock import Lock
+from trlap.runs.result import RunResult
 
 GARBAGE = (
     *("", "[]", "{", "null", "5", '"ok"', "\x00\x01", '{"status": 5}', '{"stages": null}'),
@@ -104,6 +107,24 @@ def test_a_defect_keeps_its_traceback_and_a_mistake_its_line(
     status = finished.status()
     assert status.status == "failed" and str(status.error).startswith("Traceback")
     assert status.reason == "ZeroDivisionError: division by zero"
+
+
+def test_a_signal_that_a_library_turned_into_an_error_is_an_interruption(
+    finished: Cell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def work(cell: Cell) -> RunResult:
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            raise AssertionError("the signal was not heeded")
+        except SystemExit:
+            raise ImportError("as a library says that catches everything") from None
+
+    monkeypatch.setattr(pipeline, "work", work)
+    finished.config.force = True
+    with pytest.raises(SystemExit) as stopped, signals.heeded():
+        pipeline.run(finished.config)
+    assert stopped.value.code == 128 + signal.SIGTERM
+    assert finished.status().status == "interrupted"
 
 
 def test_what_a_killed_writer_left_in_its_folder_goes(finished: Cell) -> None:

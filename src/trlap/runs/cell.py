@@ -167,10 +167,12 @@ class Cell:
                 reason = str(error) if isinstance(error, TrlapError) else traceback.format_exc()
                 reason = hidden(reason, self.config.places)
                 # what is no Exception is Ctrl-C, a signal, or a cluster that takes the machine away
-                state = "failed" if isinstance(error, Exception) else "interrupted"
+                stopped = signals.received() or not isinstance(error, Exception)
+                state = "interrupted" if stopped else "failed"
                 # a full disk must not hide what went wrong
                 with suppress(TrlapError):
                     self.note(status=state, error=reason, seconds=time.time() - started)
+                signals.check()
                 raise
             self.note(
                 status="ok",

@@ -26,9 +26,14 @@ def _stop(number: int, frame: FrameType | None) -> None:
         raise Stopped(number)
 
 
+def received() -> bool:
+    """Whether a signal came, whatever became of its exception: some libraries turn it into another."""
+    return bool(_received)
+
+
 def check() -> None:
     """Raise again: an exception in the wrong place, such as a destructor, is lost. Long loops ask for it."""
-    if _received:
+    if received():
         raise Stopped(_received[0])
 
 
@@ -47,7 +52,6 @@ def heeded(die: bool = False) -> Iterator[None]:
     if not ours:
         yield
         return
-    _received.clear()
     for number in ours:
         signal.signal(number, _stop)
     try:
@@ -55,6 +59,9 @@ def heeded(die: bool = False) -> Iterator[None]:
     finally:
         for number in ours:
             signal.signal(number, signal.SIG_DFL)
-        if _received and die:
-            os.kill(os.getpid(), _received[0])
-        check()
+        came = _received[:1]
+        _received.clear()
+        for number in came:
+            if die:
+                os.kill(os.getpid(), number)
+            raise Stopped(number)
