@@ -57,7 +57,6 @@ def main(composed: DictConfig) -> None:
     import torch
 
     from trlap.privatize.privatizer import Privatizer
-    from trlap.privatize.summary import own_text
 
     torch.set_num_threads(config.threads or torch.get_num_threads())
     own = {key: value for key, value in config.mechanism.items() if key != "name"}
@@ -65,14 +64,18 @@ def main(composed: DictConfig) -> None:
     keys |= {key: getattr(config, key) for key in KEYS}
     privatizer = Privatizer(**keys)
     with without_text():
-        privatize(config, files, privatizer, keys)
-    tell(own_text(privatizer, config.output))
+        summary = privatize(config, files, privatizer, keys)
+    tell(summary)
 
 
 def privatize(
     config: Privatize, files: Files, privatizer: "Privatizer", keys: dict[str, Any]
-) -> None:
-    """Stream the file through the mechanism, here or on a Ray cluster."""
+) -> str:
+    """Stream the file through the mechanism, here or on a Ray cluster; returns what it guarantees.
+
+    That is known before the file appears: without it nothing is published.
+    """
+    from trlap.privatize.summary import own_text
     from trlap.progress import progress
 
     with (
@@ -92,6 +95,7 @@ def privatize(
             on_ray.privatize(privatizer, keys, *places, config.threads, show)
         else:
             transform(*places, change)
+        return own_text(privatizer, config.output)
 
 
 def check_files(config: Privatize) -> Files:

@@ -1,5 +1,6 @@
 """Word-level private text, with what was claimed, what is true and what an attack shows."""
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -7,6 +8,9 @@ if TYPE_CHECKING:
     from trlap.report.results import load_results
 
 __all__ = ["Privatizer", "load_results"]
+
+# as libraries do: Python would print warnings of a logger that nobody has set up
+logging.getLogger("trlap").addHandler(logging.NullHandler())
 
 
 def __getattr__(name: str) -> Any:

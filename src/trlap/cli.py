@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from hydra.errors import HydraException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
 
 from trlap.config import code
 from trlap.config.messages import explain, one_line
@@ -64,6 +65,8 @@ def launch(main: Callable[[], Any]) -> None:
         _fail(str(error))
     except (HydraException, OmegaConfBaseException) as error:
         _fail(explain(error))
+    except (YAMLError, UnicodeDecodeError) as error:
+        _fail(f"a YAML file cannot be read: {error}")
     except ValueError as error:
         # Hydra's own check of `mechanism=null` or `mechanism=5`
         if not str(error).startswith("Config group override"):

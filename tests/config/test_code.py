@@ -1,5 +1,6 @@
 """No config names code: not on the command line, not in a YAML file, not by way of a text."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from conftest import ROOT, Run
 from hydra import compose, initialize_config_dir
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
+from hydra._internal.config_repository import ConfigRepository
 from hydra.errors import HydraException
 
 from trlap.config import code
@@ -17,6 +19,7 @@ from trlap.errors import TrlapError
 def _guarded(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """As `cli.launch` does, for one test."""
     monkeypatch.setattr(ConfigLoaderImpl, "load_configuration", ConfigLoaderImpl.load_configuration)
+    monkeypatch.setattr(ConfigRepository, "initialize_sources", ConfigRepository.initialize_sources)
     code.guard()
     with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
         yield
@@ -24,6 +27,12 @@ def _guarded(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 # each alone would call something, or bring something that is called
 NAMED = [
+    "hydra/job_logging=default",
+    "hydra/hydra_logging=hydra_debug",
+    "+hydra.job_logging.handlers={x: {class: logging.StreamHandler, stream: '${hydra.job.name}'}}",
+    "+hydra.job_logging.handlers={x: {class: logging.FileHandler, filename: evil.py}}",
+    "+hydra.hydra_logging.formatters={x: {format: import os}}",
+    "hydra.job_logging=null",
     "+hydra.callbacks.x._target_=os.system",
     "+hydra.callbacks.x={_target_: os.system, command: ls}",
     "+hydra.callbacks.x={_target_: hydra.core.utils.os.system}",
@@ -59,7 +68,7 @@ NAMED = [
 
 @pytest.mark.parametrize("override", NAMED)
 def test_what_names_code_is_one_line(override: str) -> None:
-    key = override.lstrip("+").partition("=")[0].partition(".")[0]
+    key = re.split("[./=]", override.lstrip("+"))[0]
     with pytest.raises((TrlapError, HydraException)) as caught:
         compose("config", [override], return_hydra_config=True)
     if isinstance(caught.value, HydraException):
@@ -79,9 +88,6 @@ ALLOWED = [
     ),
     ("hydra/launcher=slurm_local",),
     ("hydra/launcher=basic", "hydra/sweeper=basic"),
-    ("hydra/job_logging=default", "hydra/hydra_logging=default"),
-    ("hydra/job_logging=stdout",),
-    ("hydra/hydra_logging=hydra_debug",),
     ("+hydra.callbacks.x._target_=hydra.experimental.callbacks.LogJobReturnCallback",),
     ("threads=${oc.env:NOTHING,2}",),
 ]
@@ -106,7 +112,17 @@ COMMANDS = [
     (["--e=x"], "pickle"),
     (["--config-path=pkg://evil"], "import a package"),
     (["hydra.searchpath=[pkg://evil]"], "import a package"),
+    (["hydra.searchpath=[pkg\\://evil]"], "import a package"),
 ]
+
+
+def test_a_yaml_file_imports_no_package(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        "defaults: [config, _self_]\nhydra:\n  searchpath: [pkg://antigravity]\n"
+    )
+    done = run("plan=true", "--config-dir", str(tmp_path), "--config-name", "mine")
+    assert done.returncode == 2, done.stdout
+    assert "pkg://antigravity: it would import a package" in done.stderr
 
 
 @pytest.mark.parametrize(("words", "message"), COMMANDS)
@@ -151,3 +167,14 @@ def test_nothing_is_called_before_it_is_looked_at(run: Run, tmp_path: Path) -> N
         assert "hydra.callbacks.x._target_=pathlib.Path.touch" in done.stderr
         assert done.stderr.count("\n") == 1
         assert not touched.exists()
+
+
+@pytest.mark.parametrize("content", [b"epsilon: [\n", b"\xff\xfe", b"epsilon: *zz\n"])
+def test_a_yaml_file_that_cannot_be_read_is_one_line(
+    content: bytes, run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "bad.yaml").write_bytes(b"# @package _global_\n" + content)
+    done = run("experiment=bad", "plan=true", "--config-dir", str(tmp_path))
+    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+    assert "cannot be read" in done.stderr

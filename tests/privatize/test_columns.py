@@ -38,7 +38,7 @@ FIRST = "1,The waiter was rude,neg\n2,Lovely soup,pos\n"
         ("waiter rude,neg\nsoup,pos\nLovely,neg\n", "waiter rude", NO_HEADER),
         ("waiter\nsoup\n\nwaiter\n", "waiter", NO_HEADER),
         ("\n\n1,The waiter was rude\n", "text", NO_HEADER),
-        ("waiter;rude\n1;2\n", "text", "among 1 column; set column=, or if there is no header"),
+        ("waiter rude\n1 2\n", "text", "among 1 column; set column=, or if there is no header"),
     ],
 )
 @pytest.mark.parametrize("kind", [".csv", ".tsv"])

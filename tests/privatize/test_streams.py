@@ -51,7 +51,7 @@ NUMBERED = columns("1", "3", header=False)
         (".csv", "c,a\nx,y\n", "c,a\nX,Y\n", BOTH),
         (".csv", '"a,b",n\nx,y\n', '"a,b",n\nX,y\n', columns("a,b")),
         (".csv", "x y,2,z\nv,3,w\n", "X Y,2,Z\nV,3,W\n", NUMBERED),
-        (".tsv", 'text\tlabel\n" hello\t1\nsay "hi\t0\n', 'text\tlabel\n" HELLO\t1\nSAY "HI\t0\n', None),
+        (".tsv", 'text\tlabel\n"he" llo\t1\nsay "hi\t0\n', 'text\tlabel\n"HE" LLO\t1\nSAY "HI\t0\n', None),
         (".tsv", "a\tb\tc\r\n\r\nx\ty\tz", "a\tb\tc\r\n\r\nX\ty\tZ", BOTH),
         (".tsv", "a,b\t1\tx\n", "A,B\t1\tX\n", NUMBERED),
         (".jsonl", '{"text": "é a", "n": 1}\n', '{"text": "É A", "n": 1}\n', None),
@@ -104,6 +104,7 @@ NOT_UTF8 = "line 2: not UTF-8"
 RETURN = "a carriage return inside the line"
 OPEN = "line 2: a quotation mark is opened in the row that begins here, and never closed"
 MARK = "a quotation mark where none can be"
+UNCLOSED = "a field begins with a quotation mark that is not closed in it"
 NOT_TEXT = "holds something that is not text"
 OBJECT = "line 2: not a JSON object"
 
@@ -122,6 +123,12 @@ OBJECT = "line 2: not a JSON object"
         (".csv", "text,n\ra,1\rb,2\r", f"line 1: {RETURN}"),
         (".csv", 'text,n\n"a\rb",1\n', f"line 2: {RETURN}"),
         (".csv", 'text,n\n"a,1\nb,2\nc,3\n', OPEN),
+        (".csv", "id;text;n\n1;a, b;2\n", "so that these seem to separate the fields"),
+        (".csv", "text|n,m\na|b,1\nc|d,2\n", "vertical bars, so that these seem"),
+        (".csv", "text\tn\na\t1\n", "tabs, so that"),
+        # as programs write it that quote fields: a text with a line feed and a tab in it
+        (".tsv", 'id\ttext\n1\t"first line\nsecond\tx"\n', f"line 2: {UNCLOSED}"),
+        (".tsv", 'text\tn\n" hello\t1\n', f"line 2: {UNCLOSED}"),
         (".csv", 'text,n\n"a ""b"",1\nc,2', OPEN),
         (".csv", 'text,n\nx,1\n"a,1\nb,2\n"c",3\nd,4\n', f"line 3: {OPEN[8:]}"),
         (".csv", 'text,n\n"a,1\n"b",2\n"c,3\n', f"line 2: {MARK}"),

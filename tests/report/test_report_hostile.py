@@ -1,6 +1,7 @@
 """Texts of strangers on the page: whatever a run says stays text, and leads nowhere."""
 
 import json
+import os
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -138,3 +139,23 @@ def test_a_result_whose_words_are_none_is_left_out(
     (tmp_path / "rows.jsonl").write_text(json.dumps(row), encoding="utf-8")
     assert list(read([tmp_path])) == []
     assert f"{key}: not text" in capsys.readouterr().err
+
+
+def test_a_result_that_is_none_or_not_as_it_was_is_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = tmp_path / "good"
+    write(replace(PATTERN[1], name="good"), good / "result.json")
+    status = {"status": "ok", "result": "0" * 64}
+    for name, content in {"bytes": b"\xff", "deep": b"[" * 200_000, "list": b"[]"}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "result.json").write_bytes(content)
+    (tmp_path / "folder" / "result.json").mkdir(parents=True)
+    (tmp_path / "pipe").mkdir()
+    os.mkfifo(tmp_path / "pipe" / "result.json")
+    (tmp_path / "edited").mkdir()
+    (tmp_path / "edited" / "result.json").write_bytes((good / "result.json").read_bytes())
+    (tmp_path / "edited" / "status.json").write_text(json.dumps(status))
+    assert [run.name for run in read([tmp_path])] == ["good"]
+    said = capsys.readouterr().err
+    assert said.count("left out") == 6 and "not as the run wrote it" in said

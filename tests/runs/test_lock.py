@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -53,7 +54,7 @@ def test_one_process_at_a_time_even_when_owners_die(tmp_path: Path) -> None:
 
 def test_what_a_process_left_that_died_while_it_took_the_lock_goes(tmp_path: Path) -> None:
     lock = Lock(tmp_path / "lock")
-    dead = Owner(Owner.current("x").host, 2**22 + 5, 0.0, "x")
+    dead = replace(Owner.current("x"), pid=2**22 + 5, started=0.0)
     (tmp_path / ".lock.dead").write_text(dead.to_json())
     (tmp_path / ".lock.mine").write_text(Owner.current("x").to_json())
     (tmp_path / ".lock.new").write_text("")
@@ -182,3 +183,28 @@ cached(Path(sys.argv[1]) / "cache", "stage", 1, build)
     assert (tmp_path / "built").read_text() == "x"
     folder = cached(tmp_path / "cache", "stage", 1, lambda folder: pytest.fail("it is there"))
     assert [path.name for path in folder.parent.iterdir()] == [folder.name]
+
+
+def test_an_owner_in_another_container_of_this_host_name_is_no_dead_one(tmp_path: Path) -> None:
+    lock = Lock(tmp_path / "lock")
+    here = Owner.current("x")
+    elsewhere = Owner(here.host, 2**22 + 5, 0.0, "x", "pid:[1]")
+    lock.path.write_text(elsewhere.to_json())
+    assert lock.owner() == elsewhere
+    with pytest.raises(Busy), lock.hold(wait=False):
+        pass
+    # its silence tells, as that of another host
+    os.utime(lock.path, (0, 0))
+    assert lock.owner() is None
+
+
+def test_a_guard_from_the_future_does_not_stay_for_ever(tmp_path: Path) -> None:
+    lock = Lock(tmp_path / "lock")
+    lock.path.write_text(Owner(Owner.current("x").host, 2**22 + 5, 0.0, "x").to_json())
+    os.utime(lock.path, (0, 0))
+    guard = tmp_path / "lock.stale"
+    guard.touch()
+    future = time.time() + 10 * STALE
+    os.utime(guard, (future, future))
+    with lock.hold():
+        assert lock.owner() is not None

@@ -1,9 +1,11 @@
 """No code from a config: what a command line or a YAML file can make Python call is a short list.
 
 Hydra calls whatever `_target_` names, when it starts and before any code of ours; Python's logging calls what
-`()` and `class` name. Every config is looked at as soon as it is composed, from wherever its parts came, and
-names that are not on the lists below are refused. Names are compared as a whole: `hydra.core.utils.os.system`
-begins like one of Hydra's own and is none.
+its config names, and writes files wherever it says; a search path `pkg://` imports a package. Every config is
+looked at as soon as it is composed, from wherever its parts came, and names that are not on the list below are
+refused. Names are compared as a whole: `hydra.core.utils.os.system` begins like one of Hydra's own and is
+none. Logging of Hydra's is not to be set at all, since every run has a log of its own. Packages are searched
+for configs only if they are Hydra's.
 """
 
 import functools
@@ -12,6 +14,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
+from hydra._internal.config_repository import ConfigRepository
+from hydra.core.config_search_path import ConfigSearchPath
 from omegaconf import BooleanNode, Container, DictConfig, FloatNode, IntegerNode, OmegaConf
 
 from trlap.errors import TrlapError
@@ -24,17 +28,8 @@ CALLS = ("_target_", "_args_", "_partial_", "_recursive_", "_convert_")
 # of these Hydra itself makes use, and they name nothing
 SETTINGS = ("_recursive_", "_convert_")
 LOGGING = ("job_logging", "hydra_logging")
-LOGGERS = (
-    "colorlog.ColoredFormatter",
-    "logging.FileHandler",
-    "logging.Formatter",
-    "logging.NullHandler",
-    "logging.StreamHandler",
-    "logging.handlers.RotatingFileHandler",
-    "logging.handlers.TimedRotatingFileHandler",
-    "logging.handlers.WatchedFileHandler",
-)
-STREAMS = ("ext://sys.stdout", "ext://sys.stderr")
+# what `none` of these groups composes to: nothing is logged
+NO_LOGGING = {"version": 1, "root": None, "disable_existing_loggers": False}
 # `${name:…}`: others, as `oc.decode`, can make a `_target_` out of text
 RESOLVERS = ("hydra", "now", "oc.env", "python_version")
 INTERPOLATION = re.compile(r"(?=\$\{([^:}]*)([:}]))")
@@ -58,6 +53,25 @@ def guard() -> None:
         return composed
 
     ConfigLoaderImpl.load_configuration = guarded  # type: ignore[method-assign]
+    _guard_packages()
+
+
+def _guard_packages() -> None:
+    """A package that is searched for configs is imported: only Hydra's own and its plugins' are."""
+    search = ConfigRepository.initialize_sources
+
+    @functools.wraps(search)
+    def guarded(self: ConfigRepository, config_search_path: ConfigSearchPath) -> None:
+        for item in config_search_path.get_path():
+            scheme, _, package = (item.path or "").partition("://")
+            first = package.replace("/", ".").partition(".")[0]
+            if scheme == "pkg" and first not in ("hydra", "hydra_plugins"):
+                raise TrlapError(
+                    f"{item.path}: it would import a package; give a folder, as file://…"
+                )
+        search(self, config_search_path)
+
+    ConfigRepository.initialize_sources = guarded  # type: ignore[method-assign]
 
 
 def check_command(words: Sequence[str]) -> None:
@@ -67,13 +81,18 @@ def check_command(words: Sequence[str]) -> None:
         option = word.partition("=")[0]
         if len(option) > 2 and RERUN.startswith(option):
             raise TrlapError(f"{RERUN}: it would run what a pickle says; give the keys instead")
-        if "pkg://" in word:
+        if "pkg:" in word.replace("\\", ""):
             raise TrlapError(f"{word}: it would import a package; give a folder, as file://…")
 
 
 def refuse_code(composed: Container) -> None:
     """One line for whatever names code that is not on the lists, Hydra's own part included."""
-    plain = OmegaConf.to_container(composed, resolve=False)
+    plain: Any = OmegaConf.to_container(composed, resolve=False)
+    for group in LOGGING:
+        if plain.get("hydra", {}).get(group, NO_LOGGING) != NO_LOGGING:
+            raise TrlapError(
+                f"hydra.{group}: it is not to be set; every run has a log, and -v shows it"
+            )
     for path, value in _leaves(plain):
         if path[0] == "hydra":
             _check_hydra(path, value)
@@ -122,13 +141,6 @@ def _check_hydra(path: Path, value: Any) -> None:
         raise TrlapError(
             f"{name}={value}: {called[0]} may name launchers, sweepers and callbacks of Hydra alone"
         )
-    if path[1] in LOGGING:
-        if "()" in path or key == "class":
-            allowed = value in LOGGERS
-        else:
-            allowed = not str(value).startswith("ext://") or value in STREAMS
-        if not allowed:
-            raise TrlapError(f"{name}={value}: logging may not call it; use {', '.join(LOGGERS)}")
 
 
 def _check_interpolation(path: Path, value: str) -> None:

@@ -65,9 +65,12 @@ class Config(schema.Run):
         }
 
     @property
-    def places(self) -> list[str]:
-        """The files and folders of this machine that it names, as they were given."""
-        return [*places_in(self), *places_in(self.model.keys), *places_in(self.classifier.keys)]
+    def places(self) -> dict[str, str]:
+        """The keys that name files and folders of this machine, and these as they were given."""
+        places = dict(places_in(self))
+        for group in ("model", "classifier"):
+            places |= dict(places_in(getattr(self, group).keys, f"{group}."))
+        return places
 
     def pick(self, *paths: str) -> Plain:
         """The values of some keys, by their dotted names."""

@@ -11,6 +11,11 @@ from omegaconf.errors import OmegaConfBaseException
 from trlap.config import schema
 from trlap.registry import Registry
 
+# of Hydra's own reading of a command line; its message would quote the whole argument
+UNREADABLE = (
+    "a value on the command line has signs that Hydra reads otherwise; give it quotation marks of its own, "
+    "as in \"column='Größe'\" or \"input='my (1).csv'\""
+)
 # of a line, and of a word of it
 LONGEST, LONGEST_WORD = 1000, 200
 
@@ -32,6 +37,8 @@ def explain(error: Exception) -> str:
     if match := re.search(r"Could not find '(\w+)/(\S*)'.*?:\n(.*?)\n\S", text + "\n.", re.DOTALL):
         group, option, options = match.groups()
         return f"{group}={option}: there is none; choose from {', '.join(options.split())}"
+    if re.match(r"LexerNoViableAlt|mismatched input|extraneous input|no viable alt", text):
+        return UNREADABLE
     line = one_line(re.split(r"\n\s*full_key:", text)[0])
     return f"{key.group(1)}: {line}" if key else line
 

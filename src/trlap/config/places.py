@@ -59,14 +59,14 @@ def without_places(composed: Mapping[str, Any], kind: type) -> dict[str, Any]:
     return named
 
 
-def places_in(record: Any) -> Iterator[str]:
-    """The places that a typed config names, as they were given."""
+def places_in(record: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
+    """The keys of a typed config that name places, and these as they were given."""
     for item in fields(record):
         value = getattr(record, item.name)
         if item.metadata.get("path") and isinstance(value, str):
-            yield value
+            yield prefix + item.name, value
         elif is_dataclass(value) and not isinstance(value, type):
-            yield from places_in(value)
+            yield from places_in(value, f"{prefix}{item.name}.")
 
 
 def hidden(text: str, places: Iterable[str] = ()) -> str:

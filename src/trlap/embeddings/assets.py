@@ -58,7 +58,7 @@ FREQUENT_WORDS = ASSETS["glove840b"]
 
 def cache_root() -> Path:
     """`$TRLAP_CACHE`, or `outputs/cache` of the working folder."""
-    return Path(os.environ.get("TRLAP_CACHE", "outputs/cache"))
+    return Path(os.environ.get("TRLAP_CACHE") or "outputs/cache")
 
 
 def asset_root() -> Path:

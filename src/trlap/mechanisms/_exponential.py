@@ -36,6 +36,8 @@ from torch import Generator, Tensor
 from trlap.mechanisms.base import WordMechanism
 from trlap.privacy.numerics import on_the_safe_side
 
+# twice what rounding was found to take off a log-ratio, relatively
+ROUNDING = 2e-10
 # float64 numbers at once, and as many kept of frequent words: 128 MiB each, whatever the vocabulary
 CELLS = 2**24
 # of the largest possible d²
@@ -106,8 +108,8 @@ class ExponentialMechanism(WordMechanism):
 
     @property
     def epsilon_exact(self) -> float:
-        """The smallest canonical ε with δ = 0 over all pairs of vocabulary words."""
-        return self._worst[0]
+        """The smallest canonical ε with δ = 0 over all pairs of vocabulary words, rounded upwards."""
+        return self._worst[0] * (1 + ROUNDING)
 
     def distance(self) -> float:
         """The largest d' between two words, min(γ, D); ε times this bounds `epsilon_exact`."""

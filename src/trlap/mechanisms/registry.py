@@ -24,6 +24,8 @@ RELEASED: "Registry[ReleasedMechanism]" = Registry("mechanism", "trlap.mechanism
 # a mechanism's own, with their values
 Keys = dict[str, Any]
 
+# sums over the words of a text stay floats
+LARGEST_EPSILON = 1e100
 # what every mechanism is without noise
 NO_NOISE = "none"
 
@@ -94,6 +96,8 @@ def _check(**keys: Any) -> None:
 
     for key, value in keys.items():
         check_range(key, value, limits_of(schema.Noise, key))
+    if LARGEST_EPSILON < keys["epsilon"] < math.inf:
+        raise TrlapError(f"epsilon={keys['epsilon']:g}: too large to compute with; inf is no noise")
 
 
 def _common_keys() -> tuple[str, ...]:

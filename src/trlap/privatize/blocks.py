@@ -32,17 +32,24 @@ class NoiseIdentity:
     """
 
     def __init__(self, settings: object, space: Space) -> None:
-        self._hash = hashlib.sha256(digest(settings, 64).encode())
+        self._hash = hashlib.sha256()
+        self._add(self._hash, digest(settings, 64).encode())
         for values in (space.vectors, space.targets):
-            self._hash.update(values.cpu().numpy().tobytes())
-        self._hash.update(space.prior.tobytes())
-        self._hash.update("".join(f"{word}\n" for word in space.words).encode())
+            self._add(self._hash, values.cpu().numpy().tobytes())
+        self._add(self._hash, space.prior.tobytes())
+        self._add(self._hash, *(word.encode() for word in space.words))
 
     def of(self, texts: Iterable[str]) -> str:
         content = self._hash.copy()
-        for text in texts:
-            content.update(text.encode() + b"\n")
+        self._add(content, *(text.encode() for text in texts))
         return content.hexdigest()
+
+    @staticmethod
+    def _add(content: "hashlib._Hash", *parts: bytes) -> None:
+        """With their number and their lengths, so that no other parts give the same bytes."""
+        content.update(f"{len(parts)} {' '.join(str(len(part)) for part in parts)}\n".encode())
+        for part in parts:
+            content.update(part)
 
 
 def privatize(

@@ -1,4 +1,8 @@
-"""Parquet: the text columns change; the schema, its metadata and all other columns stay.
+"""Parquet: the text columns change; the schema, its metadata and all other columns stay (but times that are
+stored as INT96, an outdated type, become INT64).
+
+Metadata stay whatever they hold. A program that puts samples of a text there, or copies a text into an index,
+publishes them.
 
 A null stays a null. Texts are of type string, large_string or string_view, which they keep; a dictionary of
 strings becomes plain strings. Groups of rows keep their sizes up to 65,536 rows, which is what is held in

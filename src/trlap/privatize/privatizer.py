@@ -44,7 +44,7 @@ class Privatizer:
                     "keep": it passes through unprotected.
     seed            None: seeds come from the operating system and are kept nowhere. Whoever has the seed
                     has the text, so one of your own needs reproducible=True, which says that the output
-                    is not to be published.
+                    is not to be published. The same calls with the same texts then give the same words.
     Other keywords are the mechanism's own keys, as in conf/mechanism/.
     """
 
@@ -98,7 +98,8 @@ class Privatizer:
         self.unknown = 0
         self.leaked = 0
         self._seed = seed
-        settings = [name, own_keys, epsilon, delta, clip, projection, calibration, oov]
+        numbers = [float(epsilon), delta if isinstance(delta, str) else float(delta), float(clip)]
+        settings = [name, own_keys, *numbers, projection, calibration, oov]
         self._identity = NoiseIdentity(settings, space) if seed is not None else None
         # over all calls, so that no two blocks share their randomness
         self._blocks = 0

@@ -35,7 +35,8 @@ def own_text(privatizer: "Privatizer", output: str) -> str:
         row("note", "case and spacing are normalised; every word was privatised once, for itself")
     )
     unprotected = "the number of words in a text, the order of texts, labels and other columns"
-    lines.append(row("", f"not protected: {unprotected}"))
+    lines.append(row("", f"not protected: {unprotected},"))
+    lines.append(row("", "names of columns, and of parquet its metadata and index"))
     return "\n".join(lines)
 
 

@@ -2,11 +2,14 @@
 
 CSV is read strictly, as RFC 4180 has it: a field that begins with a quotation mark ends with one, and a
 quotation mark inside is written twice. A mark anywhere else is refused, for programs disagree on where such
-a row ends. TSV is as corpora have it: no quoting, so that a quotation mark is a character.
+a row ends. TSV is as corpora have it: no quoting, so that a quotation mark is a character. A field that begins
+with one and does not close it is refused, for a program that quotes fields would go on over tabs and lines.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from trlap.errors import TrlapError
 from trlap.privatize.columns import Columns
@@ -14,6 +17,9 @@ from trlap.privatize.lines import LONGEST, Lines, Row, cut_end
 
 # Rows whose cells may show that the first row is data. Fewer than a batch, so that nothing is written yet.
 CHECKED = 2000
+# Rows in which the separator is looked for, and what separates fields in files that are no CSV.
+FIRST = 50
+SEPARATORS = {";": "semicolon", "|": "vertical bar", "\t": "tab"}
 # It never gives back what it took, so that a field without its end does not match.
 _QUOTED = re.compile(r'"(?:[^"]++|"")*+"')
 _BARE = re.compile(r'[^",]*')
@@ -23,6 +29,11 @@ _NEEDS_QUOTES = re.compile(r'[",\r\n]')
 
 class Table:
     """Fields between delimiters; the columns are found in the first row that is not blank."""
+
+    misplaced = (
+        "a field begins with a quotation mark that is not closed in it, so that programs disagree on "
+        "where it ends; save the file as .csv"
+    )
 
     def __init__(self, columns: Columns, delimiter: str) -> None:
         self.columns, self.delimiter = columns, delimiter
@@ -38,11 +49,7 @@ class Table:
                 continue
             fields = self.split(body)
             if fields is None:
-                raise lines.error(
-                    "a quotation mark where none can be; a field with one is written "
-                    '"in ""such"" marks"',
-                    number,
-                )
+                raise lines.error(self.misplaced, number)
             if places is None:
                 self.width = len(fields)
                 header = [self.decode(field) for field in fields]
@@ -81,7 +88,10 @@ class Table:
 
     def split(self, body: str) -> list[str] | None:
         """The fields as they are written; None where a quotation mark is out of place."""
-        return body.split(self.delimiter)
+        fields = body.split(self.delimiter)
+        if '"' in body and any(field[:1] == '"' and field.count('"') % 2 for field in fields):
+            return None
+        return fields
 
     def decode(self, field: str) -> str:
         return field
@@ -93,12 +103,29 @@ class Table:
 
 
 class Commas(Table):
-    """CSV. A row goes over several lines where a quoted field does."""
+    """CSV. A row goes over several lines where a quoted field does.
+
+    Some programs separate fields by other signs and call it CSV. Read with commas, such a file would lose its
+    columns, and parts of a text would pass in the clear. Where each of the first rows has as many of such a
+    sign outside quotation marks as the first one, the file is refused.
+    """
+
+    misplaced = (
+        'a quotation mark where none can be; a field with one is written "in ""such"" marks"'
+    )
 
     def __init__(self, columns: Columns) -> None:
         super().__init__(columns, ",")
 
     def records(self, lines: Lines) -> Iterator[tuple[int, str, str]]:
+        records = self._records(lines)
+        first = list(islice(records, FIRST))
+        bare = [_QUOTED.sub("", body) for _, body, _ in first]
+        self._check_separator(lines.name, [Counter(body) for body in bare if body.strip()])
+        yield from first
+        yield from records
+
+    def _records(self, lines: Lines) -> Iterator[tuple[int, str, str]]:
         """Rows end where every quotation mark that was opened is closed, which counting tells."""
         parts: list[str] = []
         first = marks = size = 0
@@ -116,6 +143,17 @@ class Commas(Table):
             raise lines.error(
                 "a quotation mark is opened in the row that begins here, and never closed", first
             )
+
+    @staticmethod
+    def _check_separator(name: str, seen: list[Counter[str]]) -> None:
+        for sign, word in SEPARATORS.items():
+            times = {row[sign] for row in seen}
+            # in one row alone, one such sign may be a mark of the text
+            if len(times) == 1 and times.pop() >= (1 if len(seen) > 1 else 2):
+                raise TrlapError(
+                    f"{name}: every row has as many {word}s, so that these seem to separate the fields; "
+                    f"save the file with commas, or put fields that hold a {word} into quotation marks"
+                )
 
     def split(self, body: str) -> list[str] | None:
         if '"' not in body:

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trlap.errors import TrlapError
-from trlap.files import jsonable, write_text
+from trlap.files import file_sha256, jsonable, write_text
 from trlap.metrics.registry import in_block, in_order
 from trlap.report import groups, looks
 from trlap.report.plain import without_nulls, without_paths
+from trlap.runs.cell import read_status
 from trlap.runs.records import Json
 from trlap.runs.result import (
     Classified,
@@ -74,7 +75,11 @@ def _read(place: Path) -> Iterator[RunResult]:
     """
     for path in sorted(place.glob("*/result.json")):
         try:
-            yield read_result(path)
+            run = read_result(path)
+            digest = read_status(path.parent).result
+            if digest is not None and digest != file_sha256(path):
+                raise TrlapError(f"{path}: not as the run wrote it; give its command again")
+            yield run
         except TrlapError as error:
             print(f"warning: left out: {error}", file=sys.stderr)
     files = [place] if place.is_file() else sorted(place.glob("*.jsonl"))

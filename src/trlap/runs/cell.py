@@ -165,7 +165,7 @@ class Cell:
                 signals.check()
             except BaseException as error:
                 reason = str(error) if isinstance(error, TrlapError) else traceback.format_exc()
-                reason = hidden(reason, self.config.places)
+                reason = hidden(reason, self.config.places.values())
                 # what is no Exception is Ctrl-C, a signal, or a cluster that takes the machine away
                 stopped = signals.received() or not isinstance(error, Exception)
                 state = "interrupted" if stopped else "failed"
@@ -229,8 +229,19 @@ def command(config: Config) -> str | None:
     silent = silent_keys()
     overrides = HydraConfig.get().overrides.task
     kept = [o for o in overrides if re.split(r"[.=]", o.lstrip("+~"))[0] not in silent]
-    named = [hidden(override, config.places) for override in kept]
+    named = [_named(override, config) for override in kept]
     return " ".join(["python run.py", *map(shlex.quote, named)])
+
+
+def _named(override: str, config: Config) -> str:
+    """With the name of a place, as the saved config has it, however it was quoted."""
+    key = override.lstrip("+").partition("=")[0]
+    if key not in config.places:
+        return hidden(override, config.places.values())
+    value: Any = config.composed
+    for part in key.split("."):
+        value = value[part]
+    return f"{key}={value}"
 
 
 def silent_keys() -> set[str]:

@@ -1,8 +1,8 @@
 """Two processes never work on one thing: a lock file that says who holds it.
 
 The owner is known by host, pid and the start time of its process. A lock is stale when that process is
-gone from this host, or when another host has not touched it for five minutes: its owner does so every
-half minute. A lock appears by a hard link, which is atomic on local disks and on NFS.
+gone from this host, or when another host or container has not touched it for five minutes: its owner does so
+every half minute. A lock appears by a hard link, which is atomic on local disks and on NFS.
 
 `filelock.SoftFileLease` is not used: it takes over by exchanging two names, which NFS refuses, so a dead
 owner's lock would stay there for ever; and it expires a living but stopped owner of this very host.
@@ -43,11 +43,14 @@ class Owner:
     pid: int
     started: float
     lock: str
+    # whose numbers of processes these are: containers of one host name may each have their own
+    processes: str = ""
 
     @classmethod
     def current(cls, lock: str) -> Self:
         """This process."""
-        return cls(platform.node(), os.getpid(), psutil.Process().create_time(), lock)
+        started = psutil.Process().create_time()
+        return cls(platform.node(), os.getpid(), started, lock, _processes())
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -56,14 +59,16 @@ class Owner:
         host, pid, started = str(fields["host"]), int(fields["pid"]), float(fields["started"])
         if pid <= 0:
             raise ValueError("no process has that number")
-        return cls(host, pid, started, str(fields["lock"]))
+        return cls(host, pid, started, str(fields["lock"]), str(fields.get("processes", "")))
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
 
     def alive(self, silence: float) -> bool:
-        """Whether it still runs. Of another host only the seconds since its last sign of life tell."""
-        if self.host != platform.node():
+        """Whether it still runs. Of another host or container only the seconds since its last sign of life
+        tell.
+        """
+        if (self.host, self.processes) != (platform.node(), _processes()):
             return silence < STALE
         try:
             process = psutil.Process(self.pid)
@@ -74,6 +79,13 @@ class Owner:
             return False
         except psutil.AccessDenied:
             return True
+
+
+def _processes() -> str:
+    """Names what the numbers of processes are of, on Linux; elsewhere a host has but one such thing."""
+    with suppress(OSError):
+        return Path("/proc/self/ns/pid").readlink().name
+    return ""
 
 
 class Lock:
@@ -183,7 +195,7 @@ class Lock:
         except FileExistsError:
             with suppress(FileNotFoundError):
                 # A guard this old was left by a process that was killed right here.
-                if now - guard.stat().st_mtime > STALE:
+                if abs(now - guard.stat().st_mtime) > STALE:
                     guard.unlink()
             return
         try:

@@ -47,12 +47,20 @@ def fault(folder: Path, stage: str, version: int) -> str | None:
         manifest = records.from_json(Manifest, json.loads(text))
     except FileNotFoundError:
         return f"{FILE} is missing"
-    except (TrlapError, ValueError):
+    except (OSError, TrlapError, ValueError):
         return f"{FILE} cannot be read"
     if (manifest.stage, manifest.version) != (stage, version):
         return f"it is version {manifest.version} of {manifest.stage}, not version {version}"
     if text != json_text(records.to_json(manifest)):
         return f"{FILE} is not as it was written"
+    try:
+        return _difference(folder, manifest)
+    except (OSError, TrlapError):
+        # somebody else replaces it at this moment, or it may not be read
+        return "a file cannot be read"
+
+
+def _difference(folder: Path, manifest: Manifest) -> str | None:
     files = _files(folder)
     if strange := sorted(files.keys() - manifest.files.keys()):
         return f"{strange[0]} does not belong there"

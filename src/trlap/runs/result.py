@@ -369,9 +369,11 @@ def write(result: RunResult, path: Path) -> None:
 
 def read(path: Path) -> RunResult:
     """result.json of a run; its name is that of its folder. What is none is one line with the path."""
+    if not path.is_file():
+        raise TrlapError(f"{path}: it is no ordinary file")
     try:
         result = from_text(path.read_text(encoding="utf-8"))
-    except TrlapError as error:
+    except (TrlapError, OSError, UnicodeDecodeError) as error:
         raise TrlapError(f"{path}: {error}") from error
     return replace(result, name=path.parent.name, folder=str(path.parent))
 
@@ -380,9 +382,13 @@ def from_text(text: str) -> RunResult:
     """A result as it stands in a file; what is none is one line."""
     try:
         plain = json.loads(text)
+        if not isinstance(plain, dict):
+            raise TrlapError("not a result, but no object")
         return from_json({"name": ""} | plain)
     except json.JSONDecodeError as error:
         raise TrlapError(f"not JSON ({error.msg})") from error
+    except RecursionError:
+        raise TrlapError("not a result: too deeply nested") from None
     except KeyError as error:
         raise TrlapError(f"not a result: {error} is missing") from error
     except (TypeError, ValueError, AttributeError) as error:

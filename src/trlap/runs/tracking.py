@@ -34,7 +34,7 @@ def track(cell: "Cell", result: RunResult) -> Tracked:
         return Tracked(mode, cell.hash, url=_log(cell, result))
     except Exception as error:
         reason = f"{type(error).__name__}: {error}".strip().split("\n")[0]
-        return Tracked(mode, cell.hash, error=hidden(reason, cell.config.places))
+        return Tracked(mode, cell.hash, error=hidden(reason, cell.config.places.values()))
 
 
 def _log(cell: "Cell", result: RunResult) -> str | None:
