@@ -103,6 +103,7 @@ REFUSED = [
     ((), "threads=100000", "threads=100000: must be in [0, 1024]"),
     ((), "threads=true", "threads: Value 'True'"),
     ((), "epsilon=true", "epsilon: Value 'True'"),
+    ((), "epsilon=1e308", "too large to compute with"),
     ((), "stages=[privatize,privatize]", "stages: privatize stands there twice"),
     ((), "metrics.names=[bleu,bleu]", "metrics.names: bleu stands there twice"),
     ((), "audit.attacks=[inversion,inversion]", "audit.attacks: inversion stands there twice"),

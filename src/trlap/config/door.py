@@ -15,7 +15,7 @@ from trlap.config.places import places_in, without_places
 from trlap.config.protocols import PROTOCOLS, Protocol
 from trlap.config.ranges import check_name, check_range, check_ranges
 from trlap.errors import TrlapError
-from trlap.mechanisms.registry import MECHANISMS, canonical, check_keys
+from trlap.mechanisms.registry import MECHANISMS, canonical, check_epsilon, check_keys
 from trlap.models.registry import CLASSIFIERS, REWRITERS
 
 Keys = TypeVar("Keys")
@@ -120,6 +120,7 @@ def _refuse_nan(plain: Plain, prefix: str = "") -> None:
 def _mechanism(asked: Plain, run: schema.Run) -> tuple[Choice[Mapping[str, Any]], float]:
     own = {key: value for key, value in asked.items() if key != "name"}
     MECHANISMS.require(asked["name"])
+    check_epsilon(run.epsilon)
     name, counted, budget = canonical(asked["name"], own, run.epsilon)
     if own and not counted:
         # what does not count is checked all the same, and by nobody else

@@ -89,6 +89,12 @@ def make_released(name: str, space: "Space", epsilon: float, clip: float) -> "Re
     return RELEASED.find(name)(space=space, epsilon=epsilon, clip=clip)
 
 
+def check_epsilon(epsilon: float) -> None:
+    """One line for a finite ε beyond what can be computed with."""
+    if LARGEST_EPSILON < epsilon < math.inf:
+        raise TrlapError(f"epsilon={epsilon:g}: too large to compute with; inf is no noise")
+
+
 def _check(**keys: Any) -> None:
     """The ranges of the keys that every mechanism is told, for those who come by Python."""
     from trlap.config import schema
@@ -96,8 +102,7 @@ def _check(**keys: Any) -> None:
 
     for key, value in keys.items():
         check_range(key, value, limits_of(schema.Noise, key))
-    if LARGEST_EPSILON < keys["epsilon"] < math.inf:
-        raise TrlapError(f"epsilon={keys['epsilon']:g}: too large to compute with; inf is no noise")
+    check_epsilon(keys["epsilon"])
 
 
 def _common_keys() -> tuple[str, ...]:
