@@ -3,8 +3,10 @@
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hydra import compose, initialize_config_dir
@@ -31,6 +33,15 @@ TINY = (
     "model.hidden=16",
     "model.code=8",
 )
+
+
+def until(condition: Callable[[], Any], seconds: float = 120) -> Any:
+    """Wait for what another process does."""
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.001)
+    return found
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import json
 import logging
 import math
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
@@ -114,13 +114,11 @@ def atomic(path: Path) -> Iterator[Path]:
     """
     with writable(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
-        prefix = f".{path.name[:100]}."
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=prefix, suffix=PARTIAL)
-        os.close(handle)
-        temporary = Path(name)
+        # named before it is made, so that a signal at any moment leaves nothing
+        temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}{PARTIAL}")
         try:
+            temporary.touch(0o600, exist_ok=False)
             yield temporary
-            # mkstemp gives 0600
             temporary.chmod(0o666 & ~umask())
             sync(temporary)
             temporary.replace(path)

@@ -4,8 +4,6 @@ import hashlib
 import json
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -44,14 +42,6 @@ def finish(outputs: Path, *overrides: str) -> str:
     _, err = process.communicate(timeout=300)
     assert process.returncode == 0 and "Traceback" not in err, err
     return err
-
-
-def until(condition: Callable[[], Any], seconds: float = 120) -> Any:
-    end = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.001)
-    return found
 
 
 def cells(outputs: Path) -> list[Path]:

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chaos_helpers import RUN, STAGES, cells, clean, command, finish, found, start, status, until
-from conftest import ROOT
+from chaos_helpers import RUN, STAGES, cells, clean, command, finish, found, start, status
+from conftest import ROOT, until
 
 from trlap.config.door import Config
 from trlap.runs import pipeline

@@ -6,12 +6,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, TINY
+from conftest import ROOT, TINY, until
 
 from trlap.runs import signals
 
@@ -28,14 +27,6 @@ def start(outputs: Path, *overrides: str) -> "subprocess.Popen[str]":
     command = [sys.executable, str(ROOT / "run.py"), f"outputs={outputs}", *LONG, *overrides]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, cwd=ROOT, text=True, stdout=pipe, stderr=pipe)
-
-
-def until(condition: Callable[[], Any], seconds: float = 120) -> Any:
-    end = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.01)
-    return found
 
 
 def statuses(outputs: Path) -> list[dict[str, Any]]:

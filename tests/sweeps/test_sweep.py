@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, TINY, Run
+from conftest import ROOT, TINY, Run, until
 
 from trlap.config.door import Config
 from trlap.runs import pipeline
@@ -41,14 +41,6 @@ def sweep(outputs: Path, *overrides: str, code: int = 0) -> str:
     out, err = process.communicate()
     assert process.returncode == code, out + err
     return out
-
-
-def until(condition: Callable[[], Any], seconds: float = 120) -> Any:
-    end = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.01)
-    return found
 
 
 def read(folder: Path, name: str) -> dict[str, Any]:

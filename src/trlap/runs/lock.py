@@ -11,7 +11,7 @@ owner's lock would stay there for ever; and it expires a living but stopped owne
 import json
 import os
 import platform
-import tempfile
+import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -107,11 +107,11 @@ class Lock:
     def acquire(self) -> bool:
         """Take it if no living process has it. A hard link appears whole, and for one process only."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
-        temporary = Path(name)
+        # named before it is made, so that a signal at any moment leaves nothing
+        temporary = self.path.with_name(f".{self.path.name}.{secrets.token_hex(8)}")
         self._holding = Owner.current(lock=temporary.name)
         try:
-            with os.fdopen(descriptor, "w") as file:
+            with temporary.open("x", encoding="utf-8") as file:
                 file.write(self._holding.to_json())
                 file.flush()
                 os.fsync(file.fileno())
