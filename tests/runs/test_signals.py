@@ -26,7 +26,14 @@ LONG = (
 def start(outputs: Path, *overrides: str) -> "subprocess.Popen[str]":
     command = [sys.executable, str(ROOT / "run.py"), f"outputs={outputs}", *LONG, *overrides]
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, cwd=ROOT, text=True, stdout=pipe, stderr=pipe)
+    # tests that are run by nohup hand an ignored SIGHUP down
+    return subprocess.Popen(
+        command, cwd=ROOT, text=True, stdout=pipe, stderr=pipe, preexec_fn=as_usual
+    )
+
+
+def as_usual() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def statuses(outputs: Path) -> list[dict[str, Any]]:
