@@ -383,7 +383,7 @@ def from_text(text: str) -> RunResult:
     try:
         plain = json.loads(text)
         if not isinstance(plain, dict):
-            raise TrlapError("not a result, but no object")
+            raise TrlapError("not a result: it is no object")
         return from_json({"name": ""} | plain)
     except json.JSONDecodeError as error:
         raise TrlapError(f"not JSON ({error.msg})") from error
