@@ -13,6 +13,7 @@ from hydra import compose, initialize_config_dir
 from numpy.typing import NDArray
 
 from trlap.config.door import Config, config_from
+from trlap.config.epsilon import quote
 from trlap.data import demo
 from trlap.data.tokenizer import UNK, tokenize_batch
 from trlap.data.vocabulary import Vocabulary
@@ -29,7 +30,7 @@ DIMENSION = 300
 def config(*overrides: str) -> Config:
     """What `python run.py <overrides>` is told."""
     with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
-        return config_from(compose("config", list(overrides)))
+        return config_from(compose("config", quote(overrides)))
 
 
 @cache

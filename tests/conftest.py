@@ -17,6 +17,7 @@ os.environ.setdefault("TRLAP_CACHE", str(ROOT / "outputs" / "cache"))
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # two pytest workers share two cores
 
 from trlap.config.door import Config, config_from  # noqa: E402  registers the schema
+from trlap.config.epsilon import quote  # noqa: E402
 from trlap.files import say_once  # noqa: E402
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -56,7 +57,7 @@ def configure() -> Callable[..., DictConfig]:
 
     def configure(*overrides: str) -> DictConfig:
         with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
-            return compose("config", list(overrides))
+            return compose("config", quote(overrides))
 
     return configure
 

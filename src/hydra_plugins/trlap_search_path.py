@@ -1,4 +1,6 @@
-"""Configs of other packages: what offers a thing by an entry point has its YAML in `<package>/conf`.
+"""What our apps find beside conf/: every number as an `epsilon`, and the configs of other packages.
+
+A package that offers a thing by an entry point has its YAML in `<package>/conf`.
 
 Hydra shows every plugin to every Hydra app of the environment, so this one does nothing unless the app's own
 configs are ours. A package is found by its spec and not imported, since that would load torch for `--help`.
@@ -26,6 +28,7 @@ class TrlapSearchPath(SearchPathPlugin):
         main = [item.path for item in search_path.get_path() if item.provider == "main"]
         if not any(is_ours(path) for path in main if path):
             return
+        search_path.append(provider="trlap", path="trlap-epsilon://")
         for name, folder in foreign_configs().items():
             search_path.append(provider=name, path=f"file://{folder}")
 

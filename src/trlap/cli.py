@@ -17,6 +17,7 @@ from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
 from trlap.config import code
+from trlap.config.epsilon import quote
 from trlap.config.messages import explain, one_line
 from trlap.errors import TrlapError, tell
 from trlap.files import DISK, REASONS
@@ -59,6 +60,7 @@ def launch(main: Callable[[], Any]) -> None:
     code.guard()
     try:
         code.check_command(sys.argv[1:])
+        sys.argv[1:] = _options_first(quote(sys.argv[1:]))
         with signals.heeded():
             main()
     except TrlapError as error:
@@ -76,6 +78,15 @@ def launch(main: Callable[[], Any]) -> None:
         _fail_at(error)
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def _options_first(words: list[str]) -> list[str]:
+    """Python's argparse refuses keys on both sides of an option, as in `epsilon=1,2 -m seed=1`."""
+
+    def key(word: str) -> bool:
+        return word not in ("-m", "--multirun") and not (word.startswith("--") and "=" in word)
+
+    return sorted(words, key=key)
 
 
 def _fail_at(error: OSError) -> NoReturn:

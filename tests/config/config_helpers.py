@@ -19,6 +19,7 @@ from omegaconf.errors import OmegaConfBaseException
 from trlap import stages
 from trlap.config import schema
 from trlap.config.door import config_from
+from trlap.config.epsilon import quote
 from trlap.config.messages import explain, one_line
 from trlap.errors import TrlapError
 from trlap.files import jsonable
@@ -32,7 +33,7 @@ PLAIN = ("embedding=random", "metrics.bertscore.model=null")
 @cache
 def composed(*overrides: str) -> DictConfig:
     with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
-        return compose("config", [*PLAIN, *overrides])
+        return compose("config", quote([*PLAIN, *overrides]))
 
 
 def through(base: tuple[str, ...], *overrides: str) -> str | None:

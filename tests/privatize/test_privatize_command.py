@@ -15,6 +15,7 @@ from conftest import ROOT
 from hydra import compose, initialize_config_dir
 
 from trlap.config.door import privatize_from
+from trlap.config.epsilon import quote
 from trlap.config.schema import Privatize
 from trlap.errors import TrlapError
 from trlap.privatize import output
@@ -35,7 +36,7 @@ def script(
 def configured(*overrides: str) -> Privatize:
     """What the command is told."""
     with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
-        return privatize_from(compose("privatize", list(overrides)))
+        return privatize_from(compose("privatize", quote(overrides)))
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ from hydra._internal.config_repository import ConfigRepository
 from hydra.core.config_search_path import ConfigSearchPath
 from omegaconf import BooleanNode, Container, DictConfig, FloatNode, IntegerNode, OmegaConf
 
+from trlap.config.epsilon import check_body
 from trlap.errors import TrlapError
 
 # launchers, sweepers and callbacks of Hydra and of its plugins
@@ -50,6 +51,7 @@ def guard() -> None:
         composed = compose(self, *arguments, **keywords)
         refuse_code(composed)
         _refuse_several(self, composed)
+        check_body(composed)
         return composed
 
     ConfigLoaderImpl.load_configuration = guarded  # type: ignore[method-assign]

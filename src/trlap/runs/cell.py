@@ -22,6 +22,7 @@ from omegaconf import OmegaConf
 from trlap import stages
 from trlap.config import schema
 from trlap.config.door import Config
+from trlap.config.epsilon import unquoted
 from trlap.config.places import hidden
 from trlap.errors import TrlapError
 from trlap.files import (
@@ -229,7 +230,7 @@ def command(config: Config) -> str | None:
     silent = silent_keys()
     overrides = HydraConfig.get().overrides.task
     kept = [o for o in overrides if re.split(r"[.=]", o.lstrip("+~"))[0] not in silent]
-    named = [_named(override, config) for override in kept]
+    named = [unquoted(_named(override, config)) for override in kept]
     return " ".join(["python run.py", *map(shlex.quote, named)])
 
 

@@ -13,6 +13,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from trlap import stages
 from trlap.config.door import config_from
+from trlap.config.epsilon import quote, unquoted
 from trlap.config.messages import explain, one_line
 from trlap.errors import TrlapError
 from trlap.runs.cell import Cell, Status
@@ -64,9 +65,11 @@ def expand(composed: DictConfig, lines: list[list[str]], loader: "ConfigLoader")
     fixed = set.intersection(*map(set, lines))
     jobs: dict[str, Job] = {}
     for line in lines:
-        job = Job(line, " ".join(o for o in line if o not in fixed) or " ".join(line))
+        differing = [override for override in line if override not in fixed] or line
+        job = Job(line, " ".join(map(unquoted, differing)))
         try:
-            cfg = loader.load_sweep_config(composed, list(line))
+            job.overrides = quote(line)
+            cfg = loader.load_sweep_config(composed, job.overrides)
             with open_dict(cfg):
                 del cfg["hydra"]
             job.cell = checked(cfg)
