@@ -4,8 +4,8 @@ import hydra
 from omegaconf import DictConfig
 
 from trlap import cli
-from trlap.config.door import config_from
-from trlap.runs import pipeline, summary
+from trlap.runs import beside, pipeline
+from trlap.runs.screen import summarize
 from trlap.sweeps import launch, plan
 
 
@@ -17,7 +17,11 @@ def main(composed: DictConfig) -> str | None:
     if composed.plan:
         print(plan.plan_of(composed))
     else:
-        print(summary.render(pipeline.run(config_from(composed))))
+        print(
+            summarize(
+                [pipeline.run(config) for config in beside.configs(composed)], composed.summary
+            )
+        )
     return None
 
 

@@ -22,7 +22,9 @@ def test_every_shipped_config_composes(configure, option: str) -> None:  # type:
     cfg = configure(option)
     stages.check(config_from(cfg))
     group, name = option.split("=")
-    if group not in ("experiment", "size"):
+    if group == "epsilon":
+        assert cfg.epsilon == float(name)
+    elif group not in ("experiment", "size"):
         assert cfg[group].name == name
 
 
@@ -32,6 +34,7 @@ def test_all_groups_are_there() -> None:
         "dataset",
         "embedding",
         "mechanism",
+        "epsilon",
         "model",
         "classifier",
         "protocol",
@@ -82,7 +85,7 @@ BAD = [
     (["epsilon=0"], "epsilon=0.0: must be in (0, inf]"),
     (["epsilon=-1"], "epsilon=-1.0: must be in (0, inf]"),
     (["epsilon=nan"], "epsilon=nan: must be in (0, inf]"),
-    (["epsilon=much"], "epsilon: Value 'much' of type 'str' could not be converted to Float"),
+    (["epsilon=much"], "epsilon=much: give a number above 0, as epsilon=0.1, or epsilon=inf"),
     (["delta=0"], "delta=0: must be `paper` (4^-d) or a number in (0, 1)"),
     (["delta=1"], "delta=1: must be"),
     (["delta=-0.1"], "delta=-0.1: must be"),
@@ -171,4 +174,4 @@ def test_help_shows_groups_options_and_examples(run: Run) -> None:
     assert text.count("python run.py") >= 3
     for option in ("trlap", "sst2_sentence", "glove840b", "bilstm_small", "high_privacy"):
         assert option in text
-    assert "epsilon is a key, not a group" in text
+    assert "epsilon takes any number above 0" in text

@@ -50,8 +50,8 @@ def test_one_text_for_one_number(typed: str, text: str) -> None:
 @given(st.floats(min_value=0, exclude_min=True))
 def test_no_digit_is_lost(value: float) -> None:
     (override,) = quote([f"epsilon={value!r}"])
-    parsed = OverridesParser.create().parse_override(override)
-    assert isinstance(parsed.value(), str) and float(parsed.value()) == value
+    text = OverridesParser.create().parse_override(override).value()
+    assert isinstance(text, str) and float(text) == value
     assert quote([override]) == [override]
     assert quote([unquoted(override)]) == [override]
 

@@ -54,15 +54,24 @@ def test_a_run_writes_its_folder_and_a_summary(run: Run, tmp_path: Path) -> None
     rows = [json.loads(line) for line in (folder / "private.jsonl").read_text().splitlines()]
     assert [r["split"] for r in rows].count("test") == 40
     assert all(len(r["original"].split()) == len(r["private"].split()) for r in rows)
-    text = done.stdout
+    short = done.stdout
     assert (
-        text.count("\n  original ")
-        == text.count("\n  private ")
-        == text.count("\n  rewritten ")
+        short.count("\n  original ")
+        == short.count("\n  trlap ε 0.1 ")
+        == short.count("\n    rewritten ")
+        == 2
+    )
+    for part in ("words kept", "DOES NOT HOLD", "0.987", "try next", str(folder)):
+        assert part in short
+    full = run("mechanism=trlap", "epsilon=0.1", *sizes, "summary=full").stdout
+    assert (
+        full.count("\n  original ")
+        == full.count("\n  private ")
+        == full.count("\n  rewritten ")
         == 3
     )
     for part in ("Rouge1", "DOES NOT HOLD", "0.987", "try next", str(folder)):
-        assert part in text
+        assert part in full
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_does_not(run: Run, tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_a_key_moves_the_folders_of_the_stages_that_depend_on_it(
 def test_keys_that_no_stage_declares_are_silent() -> None:
     assert silent_keys() == {
         *("force", "plan", "fail_fast", "keep_checkpoints", "wandb", "sweep"),
-        *("device", "threads", "outputs"),
+        *("device", "threads", "outputs", "beside", "summary"),
     }
 
 

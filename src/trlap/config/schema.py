@@ -175,6 +175,8 @@ class Run(Noise):
     audit: AuditConfig = field(default_factory=AuditConfig)
     wandb: Wandb = field(default_factory=Wandb)
     plan: bool = MISSING
+    beside: list[str] = distinct()  # mechanism@epsilon, shown in columns of their own
+    summary: str = one_of("short", "full")
     fail_fast: bool = MISSING
     sweep: str | None = named()  # a name for the sweep; null: from its cells
     keep_checkpoints: bool = MISSING

@@ -10,6 +10,7 @@ from trlap.metrics.registry import METRICS, in_order
 from trlap.runs import provenance
 from trlap.runs.records import Json, to_json
 from trlap.runs.result import (
+    Attacker,
     Classified,
     Details,
     Example,
@@ -45,6 +46,7 @@ class Outputs:
     trained: Trained | None = None
     classified: Classified | None = None
     measured: "Measured | None" = None
+    attacker: Attacker | None = None
     notes: Sequence[str] = ()
     skipped: Mapping[str, str] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
@@ -71,6 +73,7 @@ def build(name: str, config: Config, outputs: Outputs, command: str | None = Non
             rewrite=outputs.trained,
             classify=outputs.classified,
             vocabulary=outputs.vocabulary,
+            attacker=outputs.attacker,
             notes=[*outputs.corpus.notes, *outputs.notes],
         ),
         seconds=dict(outputs.seconds),

@@ -9,6 +9,10 @@ def show_number(value: float) -> str:
     return "∞" if value == math.inf else f"{value:.4g}"
 
 
+def show_power(exponent: int) -> str:
+    return f"10{str(exponent).translate(SUPERSCRIPTS)}"
+
+
 def show_delta(log10_delta: float) -> str:
     if log10_delta == -math.inf:
         return "0"
@@ -17,7 +21,7 @@ def show_delta(log10_delta: float) -> str:
     # so that 9.95 becomes 1 of the next power
     exponent = math.floor(log10_delta + 0.0022)
     mantissa = f"{10 ** (log10_delta - exponent):.2g}"
-    power = f"10{str(exponent).translate(SUPERSCRIPTS)}"
+    power = show_power(exponent)
     return power if mantissa == "1" else f"{mantissa}·{power}"
 
 

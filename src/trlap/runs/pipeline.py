@@ -69,6 +69,7 @@ def outputs_of(execution: Execution) -> Outputs:
         trained=rewritten.trained if rewritten else None,
         classified=execution[stages.CLASSIFY] if stages.CLASSIFY in done else None,
         measured=execution[stages.METRICS] if stages.METRICS in done else None,
+        attacker=audit.best_attacker() if audit else None,
         notes=audit.notes if audit else (),
         skipped={
             stage.name: reason

@@ -229,6 +229,16 @@ class Example:
 
 
 @dataclass(frozen=True)
+class Attacker:
+    """The best of the attackers who name original words. `guessing` names the commonest word always."""
+
+    name: str
+    success: float
+    interval: Interval
+    guessing: float
+
+
+@dataclass(frozen=True)
 class VocabularySize:
     words: int
     public: bool
@@ -252,6 +262,7 @@ class Details:
     rewrite: Trained | None = None
     classify: Classified | None = None
     vocabulary: VocabularySize | None = None
+    attacker: Attacker | None = absent()
     notes: list[str] = field(default_factory=list)
     wandb: Tracked | None = None
 

@@ -1,7 +1,10 @@
-"""What a run prints at its end: what was run, what came out, what it guarantees, what to try next."""
+"""What `summary=full` prints at the end of a run: every metric with its interval, and the guarantee in one line."""
 
 import math
+import os
+import sys
 from dataclasses import asdict
+from pathlib import Path
 
 from trlap.metrics.base import NOT_ASKED
 from trlap.metrics.registry import in_order, ordered
@@ -40,7 +43,7 @@ def render(result: RunResult) -> str:
     lines.append("")
     lines += _labelled("try next", _next(result))
     lines.append(row("results", f"{result.folder}/"))
-    lines += [row("W&B", line) for line in _tracked(result)]
+    lines += [row("W&B", line) for line in tracked(result)]
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -172,12 +175,20 @@ def _next(result: RunResult) -> list[str]:
     data = "" if result.dataset == "demo" else f" dataset={result.dataset}"
     done = f"protocol={result.protocol} mechanism={result.mechanism}"
     shown = [(line, why) for line, why in IDEAS if line.split(" eps")[0] not in done][:2]
-    lines = [(f"python run.py {line}{data}", why) for line, why in shown]
+    lines = [(f"{interpreter()} run.py {line}{data}", why) for line, why in shown]
     width = max(len(line) for line, _ in lines)
     return [f"{line:<{width}}   {why}" for line, why in lines]
 
 
-def _tracked(result: RunResult) -> list[str]:
+def interpreter() -> str:
+    """What to type for this Python: its place in the project, unless its environment is active."""
+    here, environment = Path.cwd(), Path(sys.prefix)
+    if os.environ.get("VIRTUAL_ENV") == sys.prefix or not environment.is_relative_to(here):
+        return "python"
+    return str((environment / "bin" / "python").relative_to(here))
+
+
+def tracked(result: RunResult) -> list[str]:
     tracked = result.details.wandb
     if tracked is None or tracked.mode == "disabled":
         return []
@@ -186,4 +197,4 @@ def _tracked(result: RunResult) -> list[str]:
     if tracked.mode == "online":
         return [tracked.url or ""]
     folder = f"{result.folder}/wandb/offline-run-*"
-    return [f"wandb sync {folder}   sends this run, if you want it there"]
+    return [f"to send it: wandb sync {folder}"]

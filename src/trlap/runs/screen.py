@@ -1,0 +1,270 @@
+"""The screen that a run ends with: what became of the text, what was promised, what is true, what to do next.
+
+One column a run, at most a hundred characters wide. Every metric with its interval is in result.json and in
+`summary=full` (trlap.runs.summary).
+"""
+
+import math
+import textwrap
+from collections.abc import Callable
+
+from trlap.runs import summary
+from trlap.runs.numbers import show_delta, show_number, show_power, show_promise
+from trlap.runs.result import DocumentGuarantee, RunResult
+from trlap.runs.summary import VERDICTS, interpreter, tracked
+
+WIDTH = 100
+EXAMPLES = 2
+LABEL = 34
+# of a sentence: odds that change e^10-fold tell any two apart
+WHOLE = 10.0
+NOTHING = "–"
+Cell = Callable[[RunResult], str]
+
+
+def summarize(runs: list[RunResult], how: str) -> str:
+    """`short`: side by side; `full`: one after the other."""
+    return render(runs) if how == "short" else "\n\n".join(map(summary.render, runs))
+
+
+def render(runs: list[RunResult]) -> str:
+    """From results alone, so that a finished run is shown at once."""
+    first = runs[0]
+    head = [
+        f"{first.dataset}, {sum(first.details.sizes.values()):,} sentences",
+        first.embedding,
+        f"protocol {first.protocol}",
+        f"{sum(sum(run.seconds.values()) for run in runs):.0f} s",
+    ]
+    lines = ["trlap · " + " · ".join(head), "", *_examples(runs), *_table(runs), ""]
+    lines += [*_explained(runs), "", *_next(first), ""]
+    lines += [f"  results   {run.folder}/" for run in runs]
+    lines += [f"  W&B       {line}" for line in tracked(first)]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def title(run: RunResult) -> str:
+    return f"{run.mechanism} ε {show_number(run.epsilon)}" if run.noisy else run.mechanism
+
+
+def _examples(runs: list[RunResult]) -> list[str]:
+    """The same test sentences in every run, chosen by seed and not by beauty."""
+    width = max(len("original"), len("  rewritten"), *(len(title(run)) for run in runs))
+    lines: list[str] = []
+    for number, example in enumerate(runs[0].details.examples[:EXAMPLES]):
+        texts: list[tuple[str, str | None]] = [("original", example.original)]
+        for run in runs:
+            same = run.details.examples[number]
+            texts += [(title(run), same.private), ("  rewritten", same.rewritten)]
+        for label, text in texts:
+            if text is not None:
+                lines.append(_cut(f"  {label:<{width}}  {text or '(nothing)'}"))
+        lines.append("")
+    return lines
+
+
+def _table(runs: list[RunResult]) -> list[str]:
+    rows: list[tuple[str, Cell]] = [
+        ("words kept", _kept),
+        ("words kept once rewritten", _rewritten),
+        (f"classifier{_chance(runs[0])}", _classified),
+        ("promised for a word", _promised),
+        ("true δ at that ε", _true),
+        ("δ that an attack shows", _shown),
+        ("δ of the written word", _written),
+        ("best attacker names", _named),
+        (
+            "true ε of a word, δ = 10⁻⁶",
+            lambda run: _number(run.guarantee.exact.epsilon_at_delta_1e6),
+        ),
+        (f"true ε of a sentence{_length(runs[0])}", _sentence),
+        ("VERDICT", lambda run: VERDICTS[run.guarantee.holds].upper()),
+    ]
+    column = (WIDTH - LABEL) // max(2, len(runs))
+    lines = ["".join([" " * LABEL, *(f"{title(run):<{column}}" for run in runs)])]
+    for label, cell in rows:
+        values = [cell(run) for run in runs]
+        if any(value != NOTHING for value in values):
+            lines.append("".join([f"  {label:<{LABEL - 2}}", *(f"{v:<{column}}" for v in values)]))
+    return [_cut(line.rstrip()) for line in lines]
+
+
+def _kept(run: RunResult) -> str:
+    return _share(run.private_metrics.value("n_w"))
+
+
+def _rewritten(run: RunResult) -> str:
+    guess = run.metrics.n_w_length_alone
+    floor = "" if guess is None else f" (a guess: {_share(guess)})"
+    value = _share(run.metrics.value("n_w"))
+    return value if value == NOTHING else value + floor
+
+
+def _chance(run: RunResult) -> str:
+    found = run.details.classify
+    return "" if found is None or found.majority is None else f" (chance {found.majority:.0%})"
+
+
+def _classified(run: RunResult) -> str:
+    interval = run.metrics.interval("accuracy")
+    value = _share(run.metrics.value("accuracy"))
+    return value if interval is None else f"{value} ± {(interval[1] - interval[0]) / 2:.0%}"
+
+
+def _promised(run: RunResult) -> str:
+    claimed = run.guarantee.claimed
+    if not run.noisy:
+        return "nothing"
+    if claimed.notion == "metric DP":
+        return f"{show_number(claimed.epsilon)} × distance"
+    return show_promise(claimed.epsilon, claimed.log10_delta)
+
+
+def _true(run: RunResult) -> str:
+    log10_delta = run.guarantee.exact.log10_delta
+    return NOTHING if log10_delta is None else show_delta(log10_delta)
+
+
+def _shown(run: RunResult) -> str:
+    attack = run.guarantee.empirical
+    return NOTHING if attack is None else f"≥ {attack.delta_lower:.3g}"
+
+
+def _written(run: RunResult) -> str:
+    word = run.guarantee.word
+    if word is None or word.delta_lower is None or word.delta_upper is None or not sees_vector(run):
+        return NOTHING
+    return f"{word.delta_lower:.3g} to {word.delta_upper:.3g}"
+
+
+def sees_vector(run: RunResult) -> bool:
+    """Whether what is proven and attacked is a noisy vector, of which the written word is a function."""
+    word = run.guarantee.word
+    return word is not None and word.delta_lower != word.delta_upper
+
+
+def _named(run: RunResult) -> str:
+    attacker = run.details.attacker
+    if attacker is None:
+        return NOTHING
+    return f"{_share(attacker.success)} of words{' *' if sees_vector(run) else ''}"
+
+
+def _median(run: RunResult) -> DocumentGuarantee | None:
+    documents = run.guarantee.document
+    return None if documents is None else documents.median
+
+
+def _length(run: RunResult) -> str:
+    median = _median(run)
+    return "" if median is None else f" ({median.words} words)"
+
+
+def _sentence(run: RunResult) -> str:
+    median = _median(run)
+    composed = None if median is None else median.loss_distribution
+    return NOTHING if composed is None else _number(composed.epsilon)
+
+
+def _share(value: float | None) -> str:
+    if value is None:
+        return NOTHING
+    return f"{value:.1%}" if value < 0.0995 else f"{value:.0%}"
+
+
+def _number(value: float | None) -> str:
+    return NOTHING if value is None else show_number(value)
+
+
+def _explained(runs: list[RunResult]) -> list[str]:
+    """What a reader who sees this for the first time has to know about the table."""
+    lines = []
+    attacker = runs[0].details.attacker
+    if attacker is not None:
+        lines.append(
+            f"whoever always names the commonest word is right for {_share(attacker.guessing)}"
+        )
+        if any(sees_vector(run) for run in runs):
+            lines[-1] += "; * sees the noisy vector, from which the word is made"
+    if any(_invented(run) for run in runs):
+        lines.append(
+            "the rewritten sentences are fluent, and invented: a guess keeps as many words"
+        )
+    lines += [_broken(run) for run in runs if run.guarantee.holds is False] + _possible(runs)
+    for run in runs:
+        median = _median(run)
+        epsilon = run.guarantee.exact.epsilon_at_delta_1e6
+        if run.guarantee.holds and epsilon is not None and 3 <= epsilon < math.inf and median:
+            lines.append(
+                f"{title(run)}: the odds between two words change at most {_odds(epsilon)}-fold, "
+                f"between two sentences {_odds(_composed(median))}-fold{_no_protection(median)}"
+            )
+    if runs[0].details.vocabulary and not runs[0].details.vocabulary.public:
+        lines.append("the vocabulary was made from the training split, which is taken to be public")
+    return [part for line in lines for part in _wrapped(line)]
+
+
+def _broken(run: RunResult) -> str:
+    """What the release spends beyond its promise is its exact δ at that ε."""
+    claimed = show_delta(run.guarantee.claimed.log10_delta)
+    of = " of the noisy vector" if sees_vector(run) else ""
+    return f"{title(run)} does not keep its promise: δ{of} is {_true(run)} and not {claimed}"
+
+
+def _no_protection(median: DocumentGuarantee) -> str:
+    return ": no protection of a sentence as a whole" if _composed(median) > WHOLE else ""
+
+
+def _possible(runs: list[RunResult]) -> list[str]:
+    """Σ_w π(w) Q(w|w) ≤ e^ε Σ_w π(w) Q(w|v) ≤ e^ε max π: what any mechanism that is ε-DP can keep."""
+    first, attacker = runs[0], runs[-1].details.attacker
+    if first.guarantee.holds is not False or attacker is None or len(runs) == 1:
+        return []
+    most = math.exp(first.epsilon) * attacker.guessing
+    if most > 1:
+        return []
+    return [
+        f"a promise of ε = {show_number(first.epsilon)} that is kept would leave at most {_share(most)} of "
+        "the words, whatever the mechanism: e^ε times the share of the commonest word"
+    ]
+
+
+def _wrapped(line: str) -> list[str]:
+    return textwrap.wrap(line, WIDTH, initial_indent="  · ", subsequent_indent="    ")
+
+
+def _invented(run: RunResult) -> bool:
+    guess, kept = run.metrics.n_w_length_alone, run.metrics.value("n_w")
+    return guess is not None and kept is not None and kept <= guess
+
+
+def _composed(median: DocumentGuarantee) -> float:
+    return math.inf if median.loss_distribution is None else median.loss_distribution.epsilon
+
+
+def _odds(epsilon: float) -> str:
+    """e^ε as people read it."""
+    if epsilon < 12:
+        return f"{math.exp(epsilon):,.0f}"
+    return "∞" if epsilon == math.inf else show_power(round(epsilon / math.log(10)))
+
+
+def _next(run: RunResult) -> list[str]:
+    """Lines that work as they are printed."""
+    python = interpreter()
+    data = "" if run.dataset == "demo" else f" dataset={run.dataset}"
+    other = "mechanism=crr epsilon=8" if run.mechanism != "crr" else "mechanism=trlap epsilon=0.1"
+    ideas = [
+        (f"{python} run.py {other}{data} summary=full", "all metrics"),
+        (f"{python} run.py -m experiment=smoke plan=true", "what would run"),
+        (f"echo 'Call Mary.' | {python} scripts/privatize.py input=- output=- epsilon=8", ""),
+    ]
+    lines = []
+    for number, (line, why) in enumerate(ideas):
+        label = "" if number else "try next"
+        lines.append(_cut(f"  {label:<10}{line:<66}{why}") if why else f"  {label:<10}{line}")
+    return lines
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"

@@ -1,0 +1,183 @@
+"""The screen that a run ends with: it fits, it says what is true, and what it tells to type works."""
+
+import math
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, TINY, Run
+
+from trlap.audit.records import Audit, Vocabulary
+from trlap.runs import result, screen, summary
+from trlap.runs.result import (
+    Attacker,
+    Claimed,
+    Details,
+    Exact,
+    Example,
+    Guarantee,
+    RunResult,
+    Scores,
+    WordBounds,
+)
+
+LONG = "word " * 60
+SMALL = (*TINY, "audit.samples=200", "audit.tokens=30", "audit.words=5", "audit.draws=5")
+
+
+def broken(**changes: object) -> RunResult:
+    """A run whose promise is not kept."""
+    made = RunResult(
+        name="demo-random-trlap-eps0.1-00000000",
+        protocol="paper",
+        dataset="demo",
+        embedding="random",
+        mechanism="trlap",
+        epsilon=0.1,
+        seed=1,
+        guarantee=Guarantee(
+            Claimed("(ε, δ)-DP", 0.1, -180.6),
+            Exact("(ε, δ)-DP", 0.1, 0.987, math.log10(0.987), math.inf),
+            None,
+            WordBounds(0.035, 0.987, "refuted"),
+            None,
+            False,
+        ),
+        metrics=Scores({"n_w": 0.065, "accuracy": 0.5}, {}, {"n_w_length_alone": 0.26}),
+        private_metrics=Scores({"n_w": 0.004}),
+        details=Details(
+            sizes={"test": 400},
+            examples=[Example(LONG, LONG, LONG)],
+            attacker=Attacker("bayes", 0.4, (0.3, 0.5), 0.093),
+        ),
+    )
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def kept(epsilon: float) -> RunResult:
+    guarantee = Guarantee(
+        Claimed("ε-DP", epsilon, -math.inf),
+        Exact("ε-DP", epsilon, 0.0, -math.inf, epsilon),
+        None,
+        WordBounds(0.0, 0.0, "holds"),
+        None,
+        True,
+    )
+    return broken(mechanism="crr", epsilon=epsilon, guarantee=guarantee)
+
+
+def row(text: str, label: str) -> list[str]:
+    """The cells of the first row with that label."""
+    line = next(line for line in text.splitlines() if line.startswith(f"  {label}  "))
+    return [cell.strip() for cell in line[screen.LABEL :].split("  ") if cell.strip()]
+
+
+def test_a_broken_promise_and_a_kept_one_side_by_side() -> None:
+    text = screen.render([broken(), kept(8)])
+    assert row(text, "VERDICT") == ["DOES NOT HOLD", "HOLDS"]
+    assert row(text, "true δ at that ε") == ["0.987", "0"]
+    assert row(text, "words kept") == ["0.4%", "0.4%"]
+    assert "trlap ε 0.1 does not keep its promise: δ of the noisy vector is 0.987" in text
+    assert max(map(len, text.splitlines())) <= screen.WIDTH
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3])
+def test_it_fits_whatever_the_text(columns: int) -> None:
+    text = screen.render([broken()] * columns)
+    assert max(map(len, text.splitlines())) <= screen.WIDTH
+    assert any(line.endswith("…") for line in text.splitlines())
+
+
+def test_invented_text_does_not_look_like_success() -> None:
+    assert "fluent, and invented" in screen.render([broken()])
+    learned = Scores({"n_w": 0.7, "accuracy": 0.5}, {}, {"n_w_length_alone": 0.26})
+    assert "invented" not in screen.render([broken(metrics=learned)])
+
+
+def test_what_a_kept_promise_could_leave_at_most() -> None:
+    """e^ε times the share of the commonest word: by hand for ε = 0.1 and 9.3 %."""
+    assert "would leave at most 10% of the words" in " ".join(
+        screen.render([broken(), kept(8)]).split()
+    )
+    # e^3 times 9.3 % is more than all: nothing is said
+    assert "at most" not in screen.render([broken(epsilon=3.0), kept(0.5)])
+
+
+def test_nothing_is_said_of_what_did_not_run() -> None:
+    text = screen.render([broken(metrics=Scores(), private_metrics=Scores(), details=Details())])
+    assert "words kept" not in text and "classifier" not in text and "attacker" not in text
+    assert "VERDICT" in text
+
+
+def test_the_best_attacker_is_the_one_who_names_most() -> None:
+    rates = {
+        "most_common": {"success": 0.1, "interval": [0.1, 0.1], "trials": None},
+        "bayes": {"success": 0.4, "interval": [0.3, 0.5], "trials": 10},
+        "nearest": {"success": 0.2, "interval": [0.1, 0.3], "trials": 10},
+        "confidence": 0.95,
+    }
+    guarantee = broken().guarantee
+    made = Audit(guarantee, Vocabulary(3), None, None, rates, None, [])
+    assert made.best_attacker() == Attacker("bayes", 0.4, (0.3, 0.5), 0.1)
+    assert replace(made, attacks={"confidence": 0.95}).best_attacker() is None
+
+
+def test_older_results_without_an_attacker_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "run" / "result.json"
+    result.write(broken(details=Details()), path)
+    assert result.read(path).details.attacker is None
+    result.write(broken(), path)
+    assert result.read(path).details.attacker == Attacker("bayes", 0.4, (0.3, 0.5), 0.093)
+
+
+def test_the_python_to_type(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / ".venv"))
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)
+    assert summary.interpreter() == ".venv/bin/python"
+    monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path / ".venv"))
+    assert summary.interpreter() == "python"
+
+
+@pytest.fixture
+def shown(run: Run) -> Callable[..., str]:
+    def shown(*overrides: str) -> str:
+        done = run(*SMALL, *overrides)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return shown
+
+
+def test_runs_beside_one_another(shown: Callable[..., str], tmp_path: Path) -> None:
+    stages = "stages=[privatize,rewrite,metrics,audit]"
+    text = shown(stages, "model.epochs=1", "mechanism=trlap", "beside=[krr@3,crr@5]")
+    assert "trlap ε 0.1" in text and "krr ε 3" in text and "crr ε 5" in text
+    folders = {path.parent.name for path in tmp_path.glob("outputs/*/result.json")}
+    assert {name.rsplit("-", 1)[0] for name in folders} == {
+        "demo-random-trlap-eps0.1",
+        "demo-random-krr-eps3",
+        "demo-random-crr-eps5",
+    }
+    # what is shown beside is not rewritten
+    assert len(list(tmp_path.glob("outputs/*/rewritten.jsonl"))) == 1
+    # a key that shows more does not change what a run is
+    full = shown(stages, "model.epochs=1", "mechanism=trlap", "summary=full")
+    assert "guarantee  claimed (0.1, " in full
+    assert {path.parent.name for path in tmp_path.glob("outputs/*/result.json")} == folders
+
+
+@pytest.mark.parametrize("wrong", ["crr", "crr@", "@8", "crr@abc", "nobody@8", "crr@-1"])
+def test_what_cannot_stand_beside_is_one_line(run: Run, tmp_path: Path, wrong: str) -> None:
+    done = run(*SMALL, f"beside=['{wrong}']")
+    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+    assert not list(tmp_path.glob("outputs/*/result.json"))
+
+
+def test_installing_has_help_that_does_nothing_else() -> None:
+    command = [sys.executable, str(ROOT / "scripts" / "install.py"), "--help"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0 and "requirements.lock" in done.stdout
