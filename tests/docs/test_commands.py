@@ -68,7 +68,7 @@ CONTEXT = {
     "dataset.text": "dataset=text",
 }
 # Python's spelling of a keyword, and names that stand for a thing of another package.
-NO_SETTING = re.compile(r"[\w.]+=(None|True|False|theirs|mine)$")
+NO_SETTING = re.compile(r"[\w.]+=(None|True|False|theirs|mine|value)$")
 
 
 def rule_of(command: Command) -> str | None:
