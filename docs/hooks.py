@@ -5,6 +5,8 @@ a link that works in the repository works in the site. A file that a page links 
 """
 
 import ast
+import base64
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +21,7 @@ from pygments.formatters import HtmlFormatter
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "trlap"
 STYLE = "docs/site.css"
+TUTORIAL = ROOT / "docs" / "tutorial.ipynb"
 LINK = re.compile(r"\]\(([^)\s#]+)[^)]*\)")
 # How the first line of a block tells what it is. Names in a column beside their meanings stay as typed.
 KINDS = {
@@ -90,6 +93,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     reference = dict(_reference())
     config.nav = [
         {"Home": "README.md"},
+        {"Tutorial": "docs/tutorial.md"},
         *[_item(page) for page in texts[1:]],
         {"Project": [_item(page) for page in project]},
         {"Reference": [{title: f"reference/{title}.md"} for title in reference]},
@@ -102,9 +106,39 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         site.append(File.generated(config, _place(path), abs_src_path=str(path)))
     for title, text in reference.items():
         site.append(File.generated(config, f"reference/{title}.md", content=text))
+    for place, content in _tutorial():
+        site.append(File.generated(config, place, content=content))
     colours = HtmlFormatter(style="default").get_style_defs(".highlight")
     site.append(File.generated(config, "highlight.css", content=colours))
     return Files(site)
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """In the site the tutorial is a page, which shows more than the notebook's file."""
+    return markdown.replace("tutorial.ipynb)", "tutorial.md)")
+
+
+def _tutorial() -> Iterator[tuple[str, str | bytes]]:
+    """The notebook with its outputs as a page, and its pictures: places and contents."""
+    parts: list[str] = []
+    pictures = 0
+    for cell in json.loads(TUTORIAL.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            parts.append(source)
+            continue
+        parts.append(f"```python\n{source}\n```")
+        for output in cell["outputs"]:
+            data = output.get("data", {})
+            if "image/png" in data:
+                pictures += 1
+                name = f"tutorial-{pictures}.png"
+                yield f"docs/{name}", base64.b64decode("".join(data["image/png"]))
+                parts.append(f"![What the cell above draws]({name})")
+            else:
+                text = "".join(output.get("text") or data.get("text/plain", [])).strip("\n")
+                parts.append(f"```\n{text}\n```")
+    yield "docs/tutorial.md", "\n\n".join(parts) + "\n"
 
 
 def _place(path: Path) -> str:

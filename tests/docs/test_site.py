@@ -59,8 +59,9 @@ def test_the_site_is_complete_and_needs_no_network(site: Path) -> None:
         text = style.read_text(encoding="utf-8")
         assert "url(http" not in text and "url(//" not in text and "@import" not in text
 
-    for name in ("index", "CONTRIBUTING", "CHANGELOG", "SECURITY", "docs/privacy"):
+    for name in ("index", "CONTRIBUTING", "CHANGELOG", "SECURITY", "docs/privacy", "docs/tutorial"):
         assert site / f"{name}.html" in pages
+    assert "tutorial-1.png" in pages[site / "docs" / "tutorial.html"].loaded
     for room in PACKAGE.glob("*/__init__.py"):
         page = pages[site / "reference" / f"{room.parent.name}.html"]
         for module in room.parent.rglob("*.py"):
