@@ -4,6 +4,7 @@ import hydra
 from omegaconf import DictConfig
 
 from trlap import cli
+from trlap.config import command
 from trlap.config.door import config_from
 from trlap.runs import pipeline, summary
 from trlap.sweeps import launch, plan
@@ -14,6 +15,7 @@ from trlap.sweeps import launch, plan
 def main(composed: DictConfig) -> str | None:
     if launch.inside():
         return launch.work(composed)
+    command.refuse_sweep()
     if composed.plan:
         print(plan.plan_of(composed))
     else:
