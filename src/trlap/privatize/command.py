@@ -30,7 +30,7 @@ def checked(arguments: Sequence[str], configs: Path) -> None:
         raise TrlapError("-m is for run.py; this command takes one file, and one value of each key")
     for override in given.overrides:
         if override.is_sweep_override():
-            key, _, values = override.input_line.partition("=")
+            key, _, values = str(override.input_line).partition("=")
             several = f'; several columns are "column=[{values}]"' if key == "column" else ""
             raise TrlapError(f"{override.input_line}: give one value{several}")
 
