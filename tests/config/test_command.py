@@ -55,6 +55,7 @@ def test_other_command_lines_pass(arguments: list[str]) -> None:
         (["yelp", "epsilon=1"], "yelp: write key=value, as in dataset=yelp"),
         (["bilstm"], "as in classifier=bilstm or model=bilstm"),
         (["../conf/config"], "../conf/config: write key=value"),
+        (["-m", "hydra.sweeper.params={epsilon: '1,2'}"], "give what is swept as keys"),
         (["--plan"], "--plan: no such option; keys are given as key=value"),
         (["--cfg", "nothing"], "invalid choice: 'nothing'"),
         (["seed=1", "-m", "epsilon=1,2"], "`python run.py -m seed=1 epsilon=1,2`"),

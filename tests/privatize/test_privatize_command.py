@@ -142,6 +142,7 @@ def test_usage_goes_with_the_option_that_was_chosen() -> None:
     [
         (["mine.csv"], "mine.csv: write input=mine.csv, and output=… for the result"),
         (["my file.csv"], "write 'input=my file.csv', and output=…"),
+        (["my(1).csv"], """write 'input='"'"'my(1).csv'"'"'', and output=…"""),
         (["a.csv", "b.csv"], "write input=a.csv output=b.csv"),
         (["output=b.csv", "a.csv"], "a.csv: write input=a.csv"),
         (["input=a.csv", "b.csv"], "b.csv: write output=b.csv"),

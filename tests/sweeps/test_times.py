@@ -40,11 +40,11 @@ def test_every_row_of_the_study_is_of_the_kind_of_its_own_command(
     assert len(rows) > 10
     for run in rows.values():
         assert run.provenance.threads == 1 and run.provenance.device == "cpu"
-        estimate = times.estimate(cell(*run.provenance.command.split()[2:]), [])
+        estimate = times.estimate(cell(*str(run.provenance.command).split()[2:]), [])
         assert estimate is not None, run.provenance.command
         assert estimate.source == COMMITTED and estimate.size is None
         own = sum(seconds for stage, seconds in run.seconds.items() if stage not in SHARED)
-        assert own <= estimate.seconds < 3600
+        assert own - 0.001 < estimate.seconds < 3600
 
 
 @pytest.mark.parametrize(

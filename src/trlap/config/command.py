@@ -85,6 +85,8 @@ def check_run(arguments: Sequence[str]) -> None:
     for word in command.words:
         if "=" not in word and not word.startswith("~"):
             raise TrlapError(f"{word}: write key=value{_meant(word)}")
+        if word.lstrip("+").startswith("hydra.sweeper.params"):
+            raise TrlapError(f"{word}: give what is swept as keys, as in -m epsilon=0.1,1")
     swept = [override for override in command.overrides if override.is_sweep_override()]
     for override in swept:
         if override.key_or_group == "experiment":

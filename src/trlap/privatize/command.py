@@ -1,5 +1,6 @@
 """What is typed after scripts/privatize.py: its usage, and what it refuses before Hydra composes anything."""
 
+import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,11 +39,16 @@ def checked(arguments: Sequence[str], configs: Path) -> None:
 def _as_files(bare: Sequence[str], given: command.Command) -> str:
     """A file name without its key is the input; the one after it, the output."""
     open_keys = [key for key in ("input", "output") if not given.value(key)]
-    named = [f"{key}={word}" for key, word in zip(open_keys, bare, strict=False)]
+    named = [f"{key}={_quoted(word)}" for key, word in zip(open_keys, bare, strict=False)]
     if not named:
         return "key=value, as `--help` lists them"
     missing = "" if len(named) == len(open_keys) else f", and {open_keys[-1]}=… for the result"
     return shlex.join(named) + missing
+
+
+def _quoted(name: str) -> str:
+    """A file name as Hydra reads it whole."""
+    return name if re.fullmatch(r"[\w./:~ -]+", name, re.ASCII) else f"'{name}'"
 
 
 def usage(configs: Path, overrides: Sequence[str]) -> str:
