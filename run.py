@@ -4,6 +4,7 @@ import hydra
 from omegaconf import DictConfig
 
 from trlap import cli
+from trlap.config import command
 from trlap.runs import beside, pipeline
 from trlap.runs.screen import summarize
 from trlap.sweeps import launch, plan
@@ -14,14 +15,12 @@ from trlap.sweeps import launch, plan
 def main(composed: DictConfig) -> str | None:
     if launch.inside():
         return launch.work(composed)
+    command.refuse_sweep()
     if composed.plan:
         print(plan.plan_of(composed))
     else:
-        print(
-            summarize(
-                [pipeline.run(config) for config in beside.configs(composed)], composed.summary
-            )
-        )
+        runs = [pipeline.run(config) for config in beside.configs(composed)]
+        print(summarize(runs, composed.summary))
     return None
 
 

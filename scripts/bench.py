@@ -47,10 +47,24 @@ def machine() -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    about = "Speed against peers and against the machine's own limits; all parts take ten minutes."
+    parser = argparse.ArgumentParser(description=about)
     names = {part.__name__: part for part in PARTS}
-    parser.add_argument("parts", nargs="*", choices=[*names, []], default=[])
-    parser.add_argument("--to", type=Path, default=Path("outputs/bench"))
+    parser.add_argument(
+        "parts",
+        nargs="*",
+        choices=[*names, []],
+        default=[],
+        metavar="PART",
+        help=f"one or more of {', '.join(names)}; without any, all of them",
+    )
+    parser.add_argument(
+        "--to",
+        type=Path,
+        default=Path("outputs/bench"),
+        metavar="FOLDER",
+        help="where bench.json and bench.md go; outputs/bench if left out",
+    )
     options = parser.parse_args()
     rows = []
     for name in options.parts or names:

@@ -3,6 +3,7 @@
 Streams a file of any size through a mechanism, in constant memory, and says what that guarantees.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from trlap import cli
 from trlap.config.door import privatize_from
 from trlap.config.schema import Privatize
 from trlap.errors import TrlapError, tell
-from trlap.privatize import output
+from trlap.privatize import command, output
 from trlap.privatize.columns import Columns, columns_from
 from trlap.privatize.crash import without_text
 from trlap.privatize.streams import FORMATS, WITH_HEADER, transform
@@ -125,18 +126,25 @@ def format_of(config: Privatize, target: Path | None) -> str:
     """The format of the input, which the output keeps."""
     written = Path(config.output).suffix.lower() if target else ""
     kind = Path(config.input).suffix.lower() if config.input != "-" else written or ".txt"
+    known = kind
     if config.format:
-        return f".{config.format}"
+        kind = f".{config.format}"
     if kind not in FORMATS:
         raise TrlapError(
             f"cannot read {kind or 'this'} files; choose from {' '.join(FORMATS)}, or set format="
         )
-    if written in FORMATS and written != kind:
+    # with format=tsv, what reads as .csv may be written as .csv: the name is the user's own there
+    if written in FORMATS and written not in (kind, known):
+        name = Path(config.output).with_suffix(kind)
         raise TrlapError(
-            f"output={config.output}: formats are not converted; name it {Path(config.output).stem}{kind}"
+            f"output={config.output}: the input is {kind}, and formats are not converted; name it {name}"
         )
     return kind
 
 
+def check_command(arguments: Sequence[str]) -> None:
+    command.checked(arguments, Path(__file__).resolve().parent.parent / "conf")
+
+
 if __name__ == "__main__":
-    cli.launch(main)
+    cli.launch(main, check_command)

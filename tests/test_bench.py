@@ -89,3 +89,17 @@ def test_rows_and_table_are_written(
     assert "| fast enough (why) | 7 × faster | ≥ 5 | yes |" in table
     assert "| too slow | 2 × its time | ≤ 1.5 | **no** |" in table
     assert "goals missed: 1" in capsys.readouterr().out
+
+
+def test_help_does_nothing_else(
+    bench: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["bench.py", "--help"])
+    with pytest.raises(SystemExit) as left:
+        bench.main()
+    assert left.value.code == 0 and "sampling, projection" in capsys.readouterr().out
+    assert not list(tmp_path.iterdir())

@@ -1,6 +1,6 @@
 """Hydra takes plugins from this namespace only. What the sweeper does is in trlap.sweeps."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
@@ -11,7 +11,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 class TrlapSweeper(BasicSweeper):
     """Expands a command line as Hydra's own sweeper does, and leaves all else to trlap.sweeps."""
 
-    def __init__(self, params: dict[str, str]) -> None:
+    def __init__(self, params: dict[str, str] | None) -> None:
         super().__init__(max_batch_size=None, params=params)
 
     def sweep(self, arguments: list[str]) -> Any:
@@ -28,8 +28,7 @@ class TrlapSweeper(BasicSweeper):
 @dataclass
 class TrlapSweeperConf:
     _target_: str = "hydra_plugins.trlap_sweeper.TrlapSweeper"
-    # not null: OmegaConf cannot put `hydra.sweeper.params={…}` of a command line in its place
-    params: dict[str, str] = field(default_factory=dict)
+    params: dict[str, str] | None = None
 
 
 ConfigStore.instance().store(

@@ -8,7 +8,7 @@ import functools
 import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from hydra.errors import HydraException
@@ -16,7 +16,7 @@ from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
-from trlap.config import code
+from trlap.config import code, command
 from trlap.config.epsilon import quote
 from trlap.config.messages import explain, one_line
 from trlap.errors import TrlapError, tell
@@ -49,8 +49,13 @@ def task(function: Callable[[DictConfig], Any]) -> Callable[[DictConfig], Any]:
     return reporting
 
 
-def launch(main: Callable[[], Any]) -> None:
-    """Call a Hydra main; a command line that does not compose is one clear line too."""
+def launch(
+    main: Callable[[], Any], check: Callable[[Sequence[str]], None] = command.check_run
+) -> None:
+    """Call a Hydra main; a command line that does not compose is one clear line too.
+
+    `check` refuses what can be seen in the words of the command line.
+    """
     if "-v" in sys.argv:
         sys.argv.remove("-v")
         os.environ[VERBOSE] = "1"
@@ -60,7 +65,9 @@ def launch(main: Callable[[], Any]) -> None:
     code.guard()
     try:
         code.check_command(sys.argv[1:])
-        sys.argv[1:] = _options_first(quote(sys.argv[1:]))
+        words = _options_first(sys.argv[1:])
+        check(words)
+        sys.argv[1:] = quote(words)
         with signals.heeded():
             main()
     except TrlapError as error:

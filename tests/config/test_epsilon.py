@@ -118,7 +118,6 @@ def test_what_is_out_of_range_is_one_line(
         ("epsilon=choice(0.05,inf)", ["eps0.05", "none-epsinf"]),
         ("epsilon=range(1,4)", ["eps1", "eps2", "eps3"]),
         ("epsilon=glob(*)", [f"eps{budget}" for budget in BUDGETS]),
-        ("+hydra.sweeper.params.epsilon='0.3,7'", ["eps0.3", "eps7"]),
         ("experiment=smoke", ["eps0.1", "eps1"]),
         ("++epsilon=2,4", ["eps2", "eps4"]),
     ],

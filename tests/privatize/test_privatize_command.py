@@ -18,7 +18,7 @@ from trlap.config.door import privatize_from
 from trlap.config.epsilon import quote
 from trlap.config.schema import Privatize
 from trlap.errors import TrlapError
-from trlap.privatize import output
+from trlap.privatize import command, output
 
 COMMAND = [sys.executable, str(ROOT / "scripts" / "privatize.py")]
 SMALL = ("mechanism=krr", "vocabulary_size=500", "embedding=random", "embedding.dimension=16")
@@ -118,6 +118,48 @@ def test_a_reader_who_leaves_and_a_full_device(tmp_path: Path) -> None:
     assert done.stderr == b"error: cannot write to standard output: the disk is full\n"
 
 
+OWN = ("embedding: fasttext, glove, glove840b, random", "mechanism: cmp, crr, gaussian")
+FOREIGN = ("dataset:", "model:", "experiment:", "protocol:", "classifier:", "size:")
+
+
+@pytest.mark.parametrize(("arguments", "code"), [([], 2), (["--help"], 0), (["-h"], 0)])
+def test_its_usage_has_its_own_groups_only(arguments: list[str], code: int) -> None:
+    done = script(*arguments)
+    said, silent = (done.stdout, done.stderr) if code == 0 else (done.stderr, done.stdout)
+    assert done.returncode == code and silent == b""
+    lines = said.decode().splitlines()
+    assert "python scripts/privatize.py input=mine.txt output=private.txt" in lines[2]
+    for group in OWN:
+        assert any(line.startswith(group) for line in lines)
+    assert not [line for line in lines if line.startswith(FOREIGN)]
+
+
+def test_usage_goes_with_the_option_that_was_chosen() -> None:
+    assert b"  name: srr\n" in script("mechanism=srr", "--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["mine.csv"], "mine.csv: write input=mine.csv, and output=… for the result"),
+        (["my file.csv"], "write 'input=my file.csv', and output=…"),
+        (["my(1).csv"], """write 'input='"'"'my(1).csv'"'"'', and output=…"""),
+        (["a.csv", "b.csv"], "write input=a.csv output=b.csv"),
+        (["output=b.csv", "a.csv"], "a.csv: write input=a.csv"),
+        (["input=a.csv", "b.csv"], "b.csv: write output=b.csv"),
+        (["input=a", "output=b", "csv"], "csv: write key=value"),
+        (["-m", "input=a.txt", "output=b.txt"], "-m is for run.py"),
+        (["mechanism=krr,crr"], "mechanism=krr,crr: give one value"),
+        (["column=a,b"], 'several columns are "column=[a,b]"'),
+        (["--input", "a.txt"], "--input: no such option"),
+    ],
+)
+def test_what_is_typed_wrongly(arguments: list[str], message: str) -> None:
+    with pytest.raises(TrlapError) as error:
+        command.checked(arguments, ROOT / "conf")
+    assert message in str(error.value) and "\n" not in str(error.value)
+
+
 def test_help_in_an_encoding_that_lacks_its_letters() -> None:
     done = script("--help", PYTHONIOENCODING="ascii")
     assert done.returncode == 0 and b"header: true" in done.stdout, done.stderr
@@ -154,6 +196,8 @@ def test_a_signal_leaves_no_output(tmp_path: Path, sign: signal.Signals) -> None
     [
         (["input=/nowhere.txt", "output=x.txt"], "input=/nowhere.txt: no such file"),
         (["input=README.md", "output=-", "format=txt", "seed=3"], "whoever has the seed"),
+        (["mine.csv"], "input=mine.csv"),
+        (["input=a.txt", "output=b.txt", "dataset=yelp"], "no such group: dataset"),
     ],
 )
 def test_bad_commands_are_one_line(overrides: list[str], message: str) -> None:
@@ -180,6 +224,8 @@ TABLE = ["input=in.csv", "output=x.csv"]
         ([*TEXT, "output=-", "epsilon=0"], "epsilon=0.0"),
         (["output=x.txt"], "input: no value given"),
         (["input=in.csv", "output=x.jsonl"], "formats are not converted; name it x.csv"),
+        (["input=in.csv", "output=docs/x.txt"], "not converted; name it docs/x.csv"),
+        (["input=in.csv", "output=x.txt", "format=csv"], "the input is .csv, and formats are not"),
         (["input=in.csv", "output=x.PARQUET"], "formats are not converted"),
         (["input=in.csv", "format=parquet", "output=-"], "parquet cannot be streamed"),
         (["input=-", "output=x.parquet"], "parquet cannot be streamed"),

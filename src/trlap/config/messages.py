@@ -34,9 +34,13 @@ def explain(error: Exception) -> str:
     key = re.search(r"full_key: (\S+)", text)
     if match := re.search(r"Key '(\w+)' (?:is )?not in", text):
         return no_such_key(key.group(1) if key else match.group(1))
-    if match := re.search(r"Could not find '(\w+)/(\S*)'.*?:\n(.*?)\n\S", text + "\n.", re.DOTALL):
+    if match := re.search(
+        r"Could not find '([\w/]+)/([^/\s]*)'.*?:\n(.*?)\n\S", text + "\n.", re.DOTALL
+    ):
         group, option, options = match.groups()
         return f"{group}={option}: there is none; choose from {', '.join(options.split())}"
+    if match := re.search(r"Could not override '([^']+)'", text):
+        return f"no such group: {match.group(1)}; `--help` lists those that this command has"
     if re.match(r"LexerNoViableAlt|mismatched input|extraneous input|no viable alt", text):
         return UNREADABLE
     line = one_line(re.split(r"\n\s*full_key:", text)[0])
@@ -48,6 +52,8 @@ def no_such_key(wrong: str) -> str:
     known = _known_keys(wrong.partition(".")[0])
     if wrong in known:
         return f"{wrong}: the option that was chosen does not list it; write +{wrong}=… to add it"
+    if wrong.startswith("hydra.launcher."):
+        return f"no such key: {wrong}; the launcher comes first, as in hydra/launcher=workers"
     near = difflib.get_close_matches(wrong, known, n=3)
     hint = f"did you mean {' or '.join(near)}?" if near else "see `python run.py --help`"
     return f"no such key: {wrong}; {hint}"

@@ -10,6 +10,8 @@ from trlap.errors import TrlapError
 from trlap.runs.records import Json
 
 NEWEST = 2
+# version 1 had these and no key for them
+ATTACKS_OF_1 = ("distinguish", "inversion", "masked_token", "deniability")
 
 
 def to_newest(plain: Mapping[str, Json]) -> dict[str, Json]:
@@ -39,6 +41,8 @@ def _from_1(plain: dict[str, Json]) -> dict[str, Json]:
         config["stages"] = [*stages[:audited], "metrics", *stages[audited:]]
     if config.get("model"):
         config["model"] = {"kind": "bilstm"} | config["model"]
+    if config.get("audit"):
+        config["audit"] = {"attacks": list(ATTACKS_OF_1)} | config["audit"]
     seconds = dict(plain.get("seconds", {}))
     measured = [
         seconds.pop(name) for name in ("metrics_private", "metrics_rewritten") if name in seconds

@@ -62,6 +62,8 @@ class Job:
 
 def expand(composed: DictConfig, lines: list[list[str]], loader: "ConfigLoader") -> list[Job]:
     """A job for each line; equal cells become one."""
+    if not lines:
+        raise TrlapError("the sweep has no cell: a range() or glob() of it is empty")
     fixed = set.intersection(*map(set, lines))
     jobs: dict[str, Job] = {}
     for line in lines:

@@ -10,6 +10,7 @@ from trlap.runs.cell import Status
 from trlap.runs.summary import headline
 from trlap.sweeps.grid import OPEN, Job
 
+STATUS = "status.json"
 POLL = 0.5  # seconds between two looks at the cells
 
 
@@ -95,8 +96,9 @@ def table(jobs: list[Job]) -> str:
         head, _, tail = line_of(job, state).partition(job.name)
         lines.append(f"  {head}{job.name:<{width}}{tail}")
     for job, state in zip(jobs, states, strict=True):
-        if state == "failed" and job.cell:
-            lines.append(f"  see {job.cell.folder / 'status.json'}")
+        # a cell that no launcher could start has none
+        if state == "failed" and job.cell and (job.cell.folder / STATUS).is_file():
+            lines.append(f"  see {job.cell.folder / STATUS}")
     offline = [job.cell for job in jobs if job.cell and job.cell.config.wandb.mode == "offline"]
     if offline:
         where = offline[0].outputs / "*" / "wandb" / "offline-run-*"
