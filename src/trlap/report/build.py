@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def build(places: Sequence[Path], folder: Path, published: Path) -> "pd.DataFrame":
     """Write the whole report on the results in `places` into `folder`; `published` has the paper's numbers."""
-    from trlap.report.figures import save
+    from trlap.report.drawing.style import save
     from trlap.report.gallery import GALLERY
 
     material = Material(load_results(*places), published)

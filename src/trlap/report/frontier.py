@@ -41,12 +41,29 @@ PANELS = (
 
 
 def frontier_points(results: "pd.DataFrame", classified: "pd.DataFrame") -> "pd.DataFrame":
-    """The frontier's points: panel, data, mechanism, calibration, ε, exact ε at δ = 10⁻⁶, value, floor.
+    """The frontier's points: panel, data, mechanism, calibration, ε, exact ε at δ = 10⁻⁶, value, floor, and
+    whether they are the reader's own beside the study's.
 
     A line is one mechanism with one calibration on one dataset, one embedding and one sample of the data;
-    a panel has the dataset, embedding and sample with most cells. Only protocol=paper: under release
-    nothing is protected.
+    a panel has the dataset, embedding and sample with most cells, and the reader's own runs on any. Only
+    protocol=paper: under release nothing is protected.
     """
+    import pandas as pd
+
+    if results.empty or results.yours.all() or not results.yours.any():
+        return _points(results, classified).assign(yours=False)
+    own = set(results[results.yours].name)
+    study = _points(results[~results.yours], classified[~classified.run.isin(own)])
+    parts = [study.assign(yours=False)]
+    # each dataset and embedding for itself, as none of them is to be left out
+    for (dataset, embedding), rows in results[results.yours].groupby(["dataset", "embedding"]):
+        same = (classified.dataset == dataset) & (classified.embedding == embedding)
+        learned = classified[same & classified.run.isin(own)]
+        parts.append(_points(rows, learned).assign(yours=True))
+    return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+
+
+def _points(results: "pd.DataFrame", classified: "pd.DataFrame") -> "pd.DataFrame":
     import pandas as pd
 
     parts = _of_private_words(results)
