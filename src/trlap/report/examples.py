@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from trlap.mechanisms.registry import look
 from trlap.report.looks import appearance
 from trlap.report.numbers import show_epsilon
 from trlap.report.results import noisy
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 OFFERED = (0.1, 3.0, 5.0, 8.0, 10.0)
 # sentences of collected rows that a report shows, those with most mechanisms first
 MOST = 4
+BEGIN = 8.0
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ def sentences(results: "pd.DataFrame") -> list[Example]:
         if mechanisms and (yours or mechanisms > 1):
             title = f"{dataset}, {embedding}, protocol {protocol}"
             examples.append(Example(title, original, budgets, yours))
-    examples.sort(key=lambda example: (-example.lines, example.title, example.original))
+    examples.sort(key=lambda example: (-len(example.budgets), -example.lines, example.title))
     of_the_study = [example for example in examples if not example.yours]
     return [example for example in examples if example.yours] + of_the_study[:MOST]
 
@@ -92,21 +94,36 @@ def offered(examples: list[Example]) -> list[Budget]:
     return [Budget(epsilon, []) for epsilon in sorted(every)]
 
 
+def chosen(examples: list[Example]) -> float | None:
+    """The ε to begin with: the reader's own, or one at which words survive."""
+    own = [budget.epsilon for example in examples if example.yours for budget in example.budgets]
+    every = [budget.epsilon for budget in offered(examples)]
+    if own:
+        return min(own)
+    return BEGIN if BEGIN in every else min(every, default=None)
+
+
 def _lines(runs: "pd.Series[RunResult]") -> Iterator[Line]:
     """What runs at one ε show of their first sentence: the private text, and the rewritten one.
 
     Runs that differ in what the text does not show (a classifier, say) are one line.
     """
     seen = set()
-    for run in sorted(runs, key=lambda run: (run.mechanism, run.settings.calibration, run.name)):
+    for run in sorted(runs, key=_order):
         example = run.details.examples[0]
         exact = run.settings.calibration == "exact" and appearance(run.mechanism).calibrated
-        label = f"{run.mechanism}, least noise that holds" if exact else run.mechanism
+        label = f"{run.mechanism}, least noise" if exact else run.mechanism
         for text, rewritten in ((example.private, False), (example.rewritten, True)):
             if text is not None and (label, text) not in seen:
                 seen.add((label, text))
                 words = changes(example.original, text)
                 yield Line(label, words, run.guarantee.holds, rewritten)
+
+
+def _order(run: RunResult) -> tuple[int, str, bool, str]:
+    """As legends have mechanisms; of one, first what its authors published."""
+    exact = run.settings.calibration == "exact"
+    return look(run.mechanism).order, run.mechanism, exact, run.name
 
 
 def changes(original: str, text: str) -> list[Word]:

@@ -37,7 +37,7 @@ GALLERY = (
         "at some ε gets more than half of the way from the best constant answer to the text without noise. "
         "Filled marks of gaussian, laplace and trlap have the least noise that keeps their promise, hollow "
         "ones the authors’ noise. What stands at ∞ has no finite ε, what stands at 0 says nothing about the "
-        "word. Rings are your own runs, on the data that they name.",
+        "word. Rings, if there are any, are your own runs, on the data that they name.",
         lambda material: frontier(material.points),
     ),
     _curves("figure2", "Figure 2: N_w of the rewritten text", "yelp", ("n_w",)),

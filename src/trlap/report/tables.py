@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from trlap.metrics.base import Metric
 from trlap.report import published
-from trlap.report.numbers import show_delta, show_epsilon
+from trlap.report.numbers import UNKNOWN, show_delta, show_epsilon
 from trlap.report.published import MECHANISMS, ORIGINAL, PROTOCOLS, Number, PaperTable
 from trlap.report.results import noisy
 from trlap.runs.records import Json
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # mechanism and ε
 Column = tuple[str, float]
+# what stands in a table where nothing was run
+MISSING = "missing"
 
 
 @dataclass
@@ -202,6 +204,35 @@ class Block:
         """Columns of one mechanism."""
         return (len(self.columns) - 1) // len(MECHANISMS)
 
+    @property
+    def run(self) -> list[int]:
+        """The places of columns in which anything was run."""
+        ours = [line.texts for line in self.lines if line.kind == "ours"]
+        return [
+            place
+            for place in range(len(self.columns))
+            if any(texts[place] != MISSING for texts in ours)
+        ]
+
+    @property
+    def rest(self) -> list[int]:
+        """The places of all other columns."""
+        return [place for place in range(len(self.columns)) if place not in self.run]
+
+    def part(self, places: Sequence[int]) -> "Block":
+        """These columns alone; rows that say nothing of them are left out."""
+        lines = [
+            Line(
+                line.label,
+                line.kind,
+                [line.texts[place] for place in places],
+                {new for new, place in enumerate(places) if place in line.bold},
+            )
+            for line in self.lines
+        ]
+        known = [line for line in lines if set(line.texts) - {MISSING, UNKNOWN}]
+        return Block(self.dataset, [self.columns[place] for place in places], known, self.size)
+
 
 def blocks(table: PaperTable, cells: Iterable[Cell], sizes: dict[str, str]) -> Iterator[Block]:
     """One block a dataset and regime. `sizes` says for each run what it was made from."""
@@ -285,7 +316,7 @@ def best(
 
 def _mean(ours: Ours, digits: int) -> str:
     if ours.mean is None:
-        return "missing"
+        return MISSING
     spread = "" if ours.deviation is None else f" ± {ours.deviation:.{digits}f}"
     return f"{ours.mean:.{digits}f}{spread}"
 

@@ -12,7 +12,7 @@ from trlap.runs.numbers import show_number
 NOMINAL, EXACT = "nominal ε of a word", "exact ε of a word at δ = 10⁻⁶"
 # in parts of the axis: what it has beyond its last point, from there to a lane, and half of a lane
 PAD, GAP, HALF = 0.04, 0.035, 0.065
-LANE = "#eef0f3"
+LANE = "#f2f3f5"
 # more would not be read
 MOST_TICKS = 6
 

@@ -1,6 +1,7 @@
 """Figures 2, 3 and 5: metrics of the rewritten text against the nominal ε, ours before the published ones."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -19,8 +20,8 @@ EPSILONS = LOW + HIGH
 OURS = {"release": ("-", True), "paper": (":", False)}
 # marks at one ε stand side by side: by what each is moved on the logarithmic axis
 ASIDE = 1.13
-PLAIN = {"color": style.INK, "ls": (0, (5, 2)), "lw": 1.1}
-FAINT = {"alpha": 0.25, "lw": 5, "zorder": 1, "solid_capstyle": "butt"}
+PLAIN: dict[str, Any] = {"color": style.INK, "ls": (0, (5, 2)), "lw": 1.1}
+FAINT: dict[str, Any] = {"alpha": 0.25, "lw": 5, "zorder": 1, "solid_capstyle": "butt"}
 
 
 def curves(cells: Sequence[Cell], dataset: str, metrics: Sequence[str]) -> Figure | None:
@@ -84,7 +85,7 @@ def _without_noise(axes: Axes, cells: Sequence[Cell]) -> None:
 def _keys() -> list[Line2D]:
     """All that is drawn: who, and how each of the three is shown."""
     keys = [style.mark(mechanism) for mechanism in MECHANISMS]
-    grey = {"color": style.SOFT, "marker": "o"}
+    grey: dict[str, Any] = {"color": style.SOFT, "marker": "o"}
     keys += [
         Line2D([], [], ls="-", label="ours, release", **grey),
         Line2D([], [], ls=":", mfc=style.PAPER, label="ours, paper", **grey),

@@ -4,7 +4,7 @@ import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -29,6 +29,8 @@ WIDTH = 34
 MOST_OWN = 4
 # pixels between marks that a reader takes for one
 SAME = 4.0
+# pixels of the ring around a run of the reader
+RING = 5.0
 # of the way up: where lines of winners lie apart
 RISING = (0.15, 0.55)
 
@@ -92,8 +94,7 @@ def frontier(points: "pd.DataFrame") -> Figure | None:
         shown = of_study if len(of_study) else rows
         own = rows[rows.yours.astype(bool)] if len(of_study) else rows[:0]
         drawn.append((axes, _panel(axes, panel, shown, own, every), panel))
-    # names are put beside lines when it is known where these are
-    figure.draw_without_rendering()
+    style.settle(figure)
     for axes, (shown_lines, axis, level, own), panel in drawn:
         _name(axes, shown_lines, axis, level, own, panel, every)
     return figure
@@ -148,7 +149,7 @@ def _panel(
     lines, level = curves(rows), floor(rows)
     for curve in sorted(lines, key=lambda curve: curve.wins):
         look = appearance(curve.mechanism)
-        marks = {
+        marks: dict[str, Any] = {
             "color": style.INK if curve.mechanism == "none" else curve.colour,
             "marker": look.marker,
             "mfc": style.PAPER if curve.hollow else curve.colour,
@@ -215,7 +216,7 @@ def _name_own(labels: Labels, axis: EpsilonAxis, yours: "pd.DataFrame") -> None:
     for number, row in enumerate(yours.itertuples()):
         place = np.array([(axis.place(row.epsilon_1e6), row.value)])
         name = f"yours: {row.mechanism}, {row.dataset}, ε = {show_number(row.epsilon)}"
-        labels.place(Named(name, style.INK, place, 8.5, "bold"), must=number < MOST_OWN)
+        labels.place(Named(name, style.INK, place, 8.5, "bold", RING), must=number < MOST_OWN)
 
 
 def _winners(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -17,13 +18,14 @@ FAR = 40.0
 
 @dataclass(frozen=True)
 class Named:
-    """A line, in places of the axes, that wants its name beside it."""
+    """A line, in places of the axes, that wants its name beside it; `clear`: further pixels to its mark's edge."""
 
     name: str
     colour: str
     line: Points
     size: float = 9.0
     weight: str = "normal"
+    clear: float = 0.0
 
 
 class Labels:
@@ -41,10 +43,10 @@ class Labels:
         own = _steps(self.axes.transData.transform(named.line))
         others = self._others(own)
         width, height = self._extent(named)
-        choices = []
+        choices: list[tuple[float, int, Bbox, tuple[float, float], float]] = []
         for x, y in own:
             for space in SPACES if must else SPACES[:1]:
-                for number, box in enumerate(_around(x, y, width, height, space)):
+                for number, box in enumerate(_around(x, y, width, height, space + named.clear)):
                     cost = self._cost(box, own, others) + space / 4 + number / 10
                     cost -= min(FAR, _distance(others, box) - _distance(own, box)) / 4
                     cost += 6 * _crossed(others, x, y, box) if space > SPACES[0] else 0
@@ -92,7 +94,9 @@ class Labels:
     @staticmethod
     def _covers(box: Bbox, points: Points) -> int:
         """How many steps of lines lie under it."""
-        inside = (points >= box.min - 2).all(axis=1) & (points <= box.max + 2).all(axis=1)
+        inside = (points >= np.subtract(box.min, 2)).all(axis=1) & (
+            points <= np.add(box.max, 2)
+        ).all(axis=1)
         return int(inside.sum())
 
     def _extent(self, named: Named) -> tuple[float, float]:
@@ -111,7 +115,7 @@ class Labels:
         self.lines.append(_steps(np.array([anchor, end])))
 
     def _write(self, named: Named, box: Bbox) -> None:
-        self.boxes.append(Bbox([box.min - 2, box.max + 2]))
+        self.boxes.append(Bbox([np.subtract(box.min, 2), np.add(box.max, 2)]))
         x, y = self.axes.transData.inverted().transform((box.x0, (box.y0 + box.y1) / 2))
         self.axes.text(
             x,
@@ -139,7 +143,7 @@ def _around(x: float, y: float, width: float, height: float, space: float) -> li
 def _steps(line: Points) -> Points:
     """A line in pixels as points that lie close to each other."""
     parts = [line[:1]]
-    for start, end in zip(line[:-1], line[1:], strict=True):
+    for start, end in pairwise(line):
         count = max(1, int(np.hypot(*(end - start)) // STEP))
         parts.append(start + (end - start) * np.linspace(0, 1, count + 1)[1:, None])
     return np.concatenate(parts)

@@ -66,7 +66,7 @@ def figure4(rows: "pd.DataFrame", numbers: Sequence[Number]) -> Figure | None:
         style.floor_key("majority class"),
     ]
     style.legend(figure, keys, 8)
-    figure.draw_without_rendering()
+    style.settle(figure)
     for axes, axis, points, cells in later:
         _name_learners(axes, axis, points, cells)
     return figure

@@ -49,15 +49,16 @@ plt.rcParams |= {
 }
 
 
-def save(figure: Figure, folder: Path, name: str) -> None:
+def save(figure: Figure, folder: Path, name: str, png: bool = True) -> None:
     """As SVG on white, as SVG on a dark page, and as PNG."""
     file = folder / f"{name}.svg"
     figure.savefig(file, metadata={"Date": None})
     write_text(folder / f"{name}-dark.svg", dark(file.read_text(encoding="utf-8")))
-    # The layout is found once: it takes half the time of drawing. And `savefig` would draw twice.
-    figure.set_layout_engine("none")
-    figure.set_dpi(160)
-    FigureCanvasAgg(figure).print_png(folder / f"{name}.png")
+    if png:
+        # The layout is found once: it takes half the time of drawing. And `savefig` would draw twice.
+        figure.set_layout_engine("none")
+        figure.set_dpi(160)
+        FigureCanvasAgg(figure).print_png(folder / f"{name}.png")
     plt.close(figure)
 
 
@@ -69,10 +70,11 @@ def dark(svg: str) -> str:
 
 
 def _on_dark(colour: str) -> str:
-    hue, lightness, saturation = colorsys.rgb_to_hls(*_channels(colour))
-    if saturation < 0.12:
-        # greys: white becomes the page, ink becomes light
-        share = (1 - lightness) / (1 - sum(_channels(INK)) / 3)
+    channels = _channels(colour)
+    hue, lightness, saturation = colorsys.rgb_to_hls(*channels)
+    if max(channels) - min(channels) < 0.1:
+        # Greys: white becomes the page, ink becomes light. Dark pages swallow what lies between.
+        share = ((1 - lightness) / (1 - sum(_channels(INK)) / 3)) ** 0.7
         pairs = zip(_channels(GROUND), _channels(LIGHT_INK), strict=True)
         return _written(min(1.0, ground + share * (ink - ground)) for ground, ink in pairs)
     while _contrast(colour, GROUND) < CONTRAST and lightness < 1:
@@ -109,6 +111,12 @@ def grid(
     """Panels of that size."""
     size = (columns * width, lines * height)
     return plt.subplots(lines, columns, figsize=size, layout="constrained", squeeze=False, **shared)
+
+
+def settle(figure: Figure) -> None:
+    """Find the layout and keep it: names are put beside lines when it is known where these are."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
 
 
 def legend(figure: Figure, keys: Sequence[Line2D], columns: int) -> None:
