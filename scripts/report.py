@@ -13,7 +13,7 @@ from pathlib import Path
 from trlap import cli
 from trlap.errors import TrlapError
 from trlap.report import build, draw
-from trlap.report.results import collect, read
+from trlap.report.results import collect, read, yours
 
 ROOT = Path(__file__).parent.parent
 OUTPUTS = Path("outputs")
@@ -80,10 +80,10 @@ def main() -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     results = build(places, folder, published)
-    yours = int(results.yours.sum())
-    whose = f", {yours} of them yours" if 0 < yours < len(results) else ""
+    own = int(yours(results).sum())
+    whose = f", {own} of them yours" if own else ""
     print(f"{len(results)} runs{whose} · {folder}/index.html, report.md, tables.tex, tables.csv")
-    if not yours and not options.places:
+    if not own and not options.places:
         print("no run of yours in outputs/ yet: python run.py mechanism=trlap epsilon=0.1")
     return 0
 

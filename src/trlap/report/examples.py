@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from trlap.mechanisms.registry import look
 from trlap.report.looks import appearance
 from trlap.report.numbers import show_epsilon
-from trlap.report.results import noisy
+from trlap.report.results import noisy, yours
 from trlap.runs.result import RunResult
 
 if TYPE_CHECKING:
@@ -67,22 +67,19 @@ def sentences(results: "pd.DataFrame") -> list[Example]:
     if results.empty:
         return []
     examples = []
-    shown = results[
-        results.result.map(lambda result: bool(result.details.examples)) & noisy(results)
-    ]
+    with_examples = results.result.map(lambda result: bool(result.details.examples))
+    shown = results.assign(yours=yours(results))[with_examples & noisy(results)]
     shown = shown.assign(original=[run.details.examples[0].original for run in shown.result])
     keys = ["yours", "dataset", "embedding", "protocol", "original"]
-    for (yours, dataset, embedding, protocol, original), rows in shown.groupby(keys):
-        offered = rows if yours else rows[rows.epsilon.isin(OFFERED)]
+    for (own, dataset, embedding, protocol, original), rows in shown.groupby(keys):
+        usual = rows.epsilon.isin(OFFERED)
+        shown_rows = rows if own or not usual.any() else rows[usual]
         budgets = [
             Budget(epsilon, list(_lines(part.result)))
-            for epsilon, part in offered.groupby("epsilon")
+            for epsilon, part in shown_rows.groupby("epsilon")
         ]
-        mechanisms = offered.mechanism.nunique()
-        # of the study, a sentence that says something: mechanisms beside each other
-        if mechanisms and (yours or mechanisms > 1):
-            title = f"{dataset}, {embedding}, protocol {protocol}"
-            examples.append(Example(title, original, budgets, yours))
+        title = f"{dataset}, {embedding}, protocol {protocol}"
+        examples.append(Example(title, original, budgets, bool(own)))
     examples.sort(key=lambda example: (-len(example.budgets), -example.lines, example.title))
     of_the_study = [example for example in examples if not example.yours]
     return [example for example in examples if example.yours] + of_the_study[:MOST]
@@ -94,7 +91,7 @@ def offered(examples: list[Example]) -> list[Budget]:
     return [Budget(epsilon, []) for epsilon in sorted(every)]
 
 
-def chosen(examples: list[Example]) -> float | None:
+def begin_with(examples: list[Example]) -> float | None:
     """The ε to begin with: the reader's own, or one at which words survive."""
     own = [budget.epsilon for example in examples if example.yours for budget in example.budgets]
     every = [budget.epsilon for budget in offered(examples)]

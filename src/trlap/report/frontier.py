@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from trlap.metrics.registry import named
 from trlap.report import downstream
+from trlap.report.results import yours
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,13 +51,14 @@ def frontier_points(results: "pd.DataFrame", classified: "pd.DataFrame") -> "pd.
     """
     import pandas as pd
 
-    if results.empty or results.yours.all() or not results.yours.any():
+    if results.empty or not yours(results).any():
         return _points(results, classified).assign(yours=False)
-    own = set(results[results.yours].name)
-    study = _points(results[~results.yours], classified[~classified.run.isin(own)])
+    mine = yours(results)
+    own = set(results[mine].name)
+    study = _points(results[~mine], classified[~classified.run.isin(own)])
     parts = [study.assign(yours=False)]
     # each dataset and embedding for itself, as none of them is to be left out
-    for (dataset, embedding), rows in results[results.yours].groupby(["dataset", "embedding"]):
+    for (dataset, embedding), rows in results[mine].groupby(["dataset", "embedding"]):
         same = (classified.dataset == dataset) & (classified.embedding == embedding)
         learned = classified[same & classified.run.isin(own)]
         parts.append(_points(rows, learned).assign(yours=True))

@@ -45,9 +45,8 @@ def load_results(*places: str | Path) -> "pd.DataFrame":
     Metrics of the rewritten text and of the classifier have their own names, those of the private text
     begin with `private_`. `epsilon_1e6` is the exact ε at δ = 10⁻⁶ for one word, `log10_delta` the exact
     δ at the nominal ε. `data` stands for the text that was read, `setup` for that and the rewriter,
-    `noise` for the mechanism's settings but ε: cells that differ there are not to be compared. `yours` says
-    that a row was read from a run's own folder and not from collected rows. `result` is the whole of
-    result.json, a `trlap.runs.result.RunResult`.
+    `noise` for the mechanism's settings but ε: cells that differ there are not to be compared. `result` is
+    the whole of result.json, a `trlap.runs.result.RunResult`.
     """
     import pandas as pd
 
@@ -217,7 +216,6 @@ def _row(result: RunResult, rewritten: Iterable[str], private: Iterable[str]) ->
     calibrated = looks.appearance(result.mechanism).calibrated
     return {
         "name": result.name,
-        "yours": result.folder is not None,
         "protocol": result.protocol,
         "dataset": result.dataset,
         "embedding": result.embedding,
@@ -248,6 +246,15 @@ def _row(result: RunResult, rewritten: Iterable[str], private: Iterable[str]) ->
 def noisy(rows: "pd.DataFrame") -> "pd.Series[bool]":
     """For each row of results, whether there was a mechanism at all."""
     return rows.result.map(lambda result: result.noisy).astype(bool)
+
+
+def yours(rows: "pd.DataFrame") -> "pd.Series[bool]":
+    """For each row, whether it is the reader's: read from a run's own folder, among collected ones.
+
+    Where all are of one kind there is nothing to tell apart, and none is marked.
+    """
+    own = rows.result.map(lambda result: result.folder is not None).astype(bool)
+    return own & (not own.all())
 
 
 def epoch_seconds(result: RunResult) -> float | None:

@@ -164,7 +164,8 @@ def _panel(
         axes.plot(axis.place(x), y, "o", ms=11, mfc="none", mec=style.INK, mew=1.6, zorder=4)
     style.floor(axes, level)
     axis.draw(axes, EXACT)
-    axes.margins(y=0.07)
+    # room for the names of the reader's runs
+    axes.margins(y=0.14 if len(yours) else 0.07)
     title = panel.axis[0].upper() + panel.axis[1:]
     axes.set_title(f"{title} · {rows.dataset.iloc[0]}, {rows.embedding.iloc[0]}")
     return lines, axis, level, yours

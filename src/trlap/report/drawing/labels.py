@@ -14,6 +14,8 @@ Points = NDArray[np.float64]
 SPACES, STEP = (7.0, 24.0, 42.0, 60.0), 4.0
 # how far another line is worth being away
 FAR = 40.0
+# of the places around a point, those that lie straight beside it
+BESIDE = 4
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,9 @@ class Labels:
         choices: list[tuple[float, int, Bbox, tuple[float, float], float]] = []
         for x, y in own:
             for space in SPACES if must else SPACES[:1]:
-                for number, box in enumerate(_around(x, y, width, height, space + named.clear)):
+                boxes = _around(x, y, width, height, space + named.clear)
+                # a mark alone may have its name at any corner, a line beside it
+                for number, box in enumerate(boxes if named.clear else boxes[:BESIDE]):
                     cost = self._cost(box, own, others) + space / 4 + number / 10
                     cost -= min(FAR, _distance(others, box) - _distance(own, box)) / 4
                     cost += 6 * _crossed(others, x, y, box) if space > SPACES[0] else 0
@@ -85,7 +89,7 @@ class Labels:
         outside += max(0.0, self.frame.y0 - box.y0) + max(0.0, box.y1 - self.frame.y1)
         on_names = sum(box.overlaps(other) for other in self.boxes)
         return (
-            10 * outside
+            50 * outside
             + 500 * on_names
             + 20 * self._covers(box, others)
             + 20 * self._covers(box, own)
@@ -136,6 +140,10 @@ def _around(x: float, y: float, width: float, height: float, space: float) -> li
         (x - space - width, y - height / 2),
         (x - width / 2, y + space),
         (x - width / 2, y - space - height),
+        (x + space, y + space),
+        (x - space - width, y + space),
+        (x + space, y - space - height),
+        (x - space - width, y - space - height),
     )
     return [Bbox.from_bounds(left, bottom, width, height) for left, bottom in corners]
 

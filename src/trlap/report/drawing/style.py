@@ -77,7 +77,7 @@ def _on_dark(colour: str) -> str:
         share = ((1 - lightness) / (1 - sum(_channels(INK)) / 3)) ** 0.7
         pairs = zip(_channels(GROUND), _channels(LIGHT_INK), strict=True)
         return _written(min(1.0, ground + share * (ink - ground)) for ground, ink in pairs)
-    while _contrast(colour, GROUND) < CONTRAST and lightness < 1:
+    while contrast(colour, GROUND) < CONTRAST and lightness < 1:
         lightness += 0.02
         colour = _written(colorsys.hls_to_rgb(hue, min(1.0, lightness), saturation))
     return colour
@@ -91,7 +91,7 @@ def _written(channels: Iterable[float]) -> str:
     return "#" + "".join(f"{round(255 * channel):02x}" for channel in channels)
 
 
-def _contrast(one: str, other: str) -> float:
+def contrast(one: str, other: str) -> float:
     """As WCAG defines it, from 1 to 21."""
     lights = []
     for colour in (one, other):

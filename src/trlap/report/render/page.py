@@ -13,7 +13,7 @@ from trlap.files import jsonable
 from trlap.metrics.base import REWRITTEN, Metric
 from trlap.metrics.registry import in_order
 from trlap.report import groups
-from trlap.report.examples import chosen, offered
+from trlap.report.examples import begin_with, offered
 from trlap.report.looks import appearance
 from trlap.report.numbers import UNKNOWN, show_epsilon
 from trlap.report.plain import without_nulls, without_paths
@@ -108,14 +108,13 @@ def render(material: "Material", drawn: Sequence["Drawing"], folder: Path) -> st
     from markupsafe import Markup
 
     runs = _runs(material, folder)
-    own = sum(run["whose"] == OWN for run in runs)
     template = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
     return (
         Environment(autoescape=True)
         .from_string(template)
         .render(
             runs=runs,
-            own=[run for run in runs if run["whose"] == OWN] if own < len(runs) else [],
+            own=[run for run in runs if run["whose"] == OWN],
             own_columns=[column for column in columns(material) if column.key in OWN_COLUMNS],
             show=_show,
             made=date.today().isoformat(),
@@ -125,7 +124,7 @@ def render(material: "Material", drawn: Sequence["Drawing"], folder: Path) -> st
             further=material.text_tables,
             examples=material.examples,
             budgets=offered(material.examples),
-            chosen=chosen(material.examples),
+            chosen=begin_with(material.examples),
             data=Markup(_script(runs)),
             columns=Markup(_script(columns(material))),
         )
@@ -158,9 +157,8 @@ def columns(material: "Material") -> list[Column]:
     private = _metrics((run.private_metrics.values for run in results), PRIVATE)
     rest = _metrics((run.metrics.values for run in results), "")
     learned = [column for column in rest if column.key == "accuracy"]
-    both = not material.results.empty and material.results.yours.nunique() > 1
     return [
-        *([Column("whose", "whose")] if both else []),
+        *([Column("whose", "whose")] if material.own else []),
         Column("mechanism", "mechanism"),
         Column("epsilon", "ε", "ε"),
         Column("epsilon_1e6", "exact ε", "ε"),
@@ -204,7 +202,7 @@ def _runs(material: "Material", folder: Path) -> list[dict[str, Json]]:
             {"name": result.name, "size": row["size"], "command": without_paths(row["command"])}
             | known
             | {
-                "whose": OWN if row["yours"] else STUDY,
+                "whose": OWN if result.name in material.own else STUDY,
                 "examples": records.to_json(result.details.examples),
                 "guarantee": without_nulls(records.to_json(result.guarantee)),
                 "config": groups.short_config(result),
