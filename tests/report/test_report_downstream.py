@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
-from report_helpers import LEARNED, PUBLISHED, classified_rows, decoded, learned
+from report_helpers import LEARNED, PUBLISHED, classified_rows, decoded, learned, rewritten
 
 from trlap.report.downstream import chosen, debias_table, debiased, figure4, whole_table
 from trlap.report.examples import begin_with, changes, offered, sentences
@@ -132,6 +132,8 @@ def test_one_sentence_is_shown_under_each_mechanism_at_each_epsilon_offered(tmp_
         learned("none", math.inf, 0.8),
         learned("crr", 0.2, 0.6),
         learned("alone", 5.0, 0.6),
+        # another sentence's runs, at none of these
+        rewritten("trlap", 0.05, 20.0, "paper"),
     ]
     frame, _ = classified_rows(cells, tmp_path)
     (example,) = sentences(frame)

@@ -70,13 +70,13 @@ def sentences(results: "pd.DataFrame") -> list[Example]:
     with_examples = results.result.map(lambda result: bool(result.details.examples))
     shown = results.assign(yours=yours(results))[with_examples & noisy(results)]
     shown = shown.assign(original=[run.details.examples[0].original for run in shown.result])
+    usual = shown.epsilon.isin(OFFERED)
+    if usual.any():
+        shown = shown[usual | shown.yours]
     keys = ["yours", "dataset", "embedding", "protocol", "original"]
     for (own, dataset, embedding, protocol, original), rows in shown.groupby(keys):
-        usual = rows.epsilon.isin(OFFERED)
-        shown_rows = rows if own or not usual.any() else rows[usual]
         budgets = [
-            Budget(epsilon, list(_lines(part.result)))
-            for epsilon, part in shown_rows.groupby("epsilon")
+            Budget(epsilon, list(_lines(part.result))) for epsilon, part in rows.groupby("epsilon")
         ]
         title = f"{dataset}, {embedding}, protocol {protocol}"
         examples.append(Example(title, original, budgets, bool(own)))
