@@ -50,6 +50,11 @@ class Curve:
     wins: bool
 
     @property
+    def plain(self) -> bool:
+        """Whether it is the text without noise."""
+        return min(self.epsilon) == math.inf
+
+    @property
     def colour(self) -> str:
         return appearance(self.mechanism).colour if self.wins else GREY
 
@@ -150,7 +155,7 @@ def _panel(
     for curve in sorted(lines, key=lambda curve: curve.wins):
         look = appearance(curve.mechanism)
         marks: dict[str, Any] = {
-            "color": style.INK if curve.mechanism == "none" else curve.colour,
+            "color": style.INK if curve.plain else curve.colour,
             "marker": look.marker,
             "mfc": style.PAPER if curve.hollow else curve.colour,
             "zorder": 3 if curve.wins else 2,
@@ -201,8 +206,8 @@ def _name(
         ends = curve.ends(axis)
         if len(ends) and math.inf in curve.x:
             named.add(curve.mechanism)
-            name = "no noise" if curve.mechanism == "none" else curve.mechanism
-            colour = style.INK if curve.mechanism == "none" else style.SOFT
+            name = "no noise" if curve.plain else curve.mechanism
+            colour = style.INK if curve.plain else style.SOFT
             labels.place(Named(name, colour, ends[-1:], 8.5))
     if level is not None:
         text = "best constant answer" if panel.of_private_words else "majority class"
