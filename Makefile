@@ -34,7 +34,7 @@ check: setup ## style and types
 hooks: setup ## let git check style and types before every commit
 	$(BIN)/pre-commit install
 
-report: setup ## the paper's tables and figures from the runs in outputs/
+report: setup ## tables, figures and a page: your runs in outputs/ among the project's study
 	@$(BIN)/python scripts/report.py
 
 docs: setup ## the texts and the reference as a site in outputs/docs; open outputs/docs/index.html

@@ -1,18 +1,24 @@
-"""python scripts/figure_claim.py    draws docs/claim.svg: the paper's δ, claimed and exact, against ε"""
+"""python scripts/figure_claim.py
 
+Draws docs/claim.svg, and docs/claim-dark.svg for dark pages: the paper's δ, claimed and exact, against ε.
+"""
+
+import argparse
 import math
 from pathlib import Path
 
-import matplotlib
 import numpy as np
 
-from trlap.privacy.composition import paper_log_delta
+from trlap.privacy.composition import log_to_log10, paper_log_delta
 from trlap.privacy.truncated_laplace import TruncatedLaplaceNoise, dummy_dimension
+from trlap.report.drawing import style
+from trlap.report.numbers import power
 
-matplotlib.use("svg")
-from matplotlib import pyplot as plt
-
+FOLDER = Path(__file__).parent.parent / "docs"
 DIMENSION, CLIP = 300, 1.0
+EXACT, CLAIMED = "#b2182b", "#2166ac"
+# beyond this ε the published formula needs dummy dimensions; the paper has two such
+LARGEST, WITH_DUMMIES = 8.6, (10.0, 20.0)
 
 
 def exact_delta(epsilon: float) -> float:
@@ -24,33 +30,38 @@ def exact_delta(epsilon: float) -> float:
     return math.exp(noise.log_delta(epsilon))
 
 
+def draw(folder: Path) -> None:
+    figure, grid = style.grid(1, 1, 8.4, 3.5)
+    axes = grid[0, 0]
+    epsilons = np.geomspace(0.01, LARGEST, 200)
+    axes.plot(epsilons, [exact_delta(epsilon) for epsilon in epsilons], color=EXACT, lw=2.5)
+    for epsilon in WITH_DUMMIES:
+        delta = exact_delta(epsilon)
+        axes.plot(epsilon, delta, "o", color=EXACT, ms=7)
+        text = f"{delta:.2f} at ε = {epsilon:g}"
+        axes.text(epsilon * 1.15, delta, text, color=EXACT, va="center")
+    note = "with the paper's\ndummy dimensions:"
+    axes.text(WITH_DUMMIES[0] * 0.93, 0.47, note, color=EXACT, va="bottom")
+    axes.axhline(0, color=CLAIMED, lw=2.5)
+    claimed = power(log_to_log10(paper_log_delta(DIMENSION)))
+    axes.text(0.011, 0.035, f"claimed: δ = 4⁻³⁰⁰ ≈ {claimed}", color=CLAIMED, va="bottom")
+    label = "exact δ of the noisy vector, worst pair of clipped vectors"
+    axes.text(0.011, 0.93, label, color=EXACT, va="top")
+    axes.set(xscale="log", xlabel="ε of a word", ylabel="δ", ylim=(-0.03, 1.03), xlim=(0.01, 110))
+    axes.set_xticks([0.01, 0.1, 1, 10], ["0.01", "0.1", "1", "10"])
+    axes.minorticks_off()
+    axes.set_title("The paper's truncated Laplace mechanism: δ as claimed and as it is")
+    style.save(figure, folder, "claim", png=False)
+
+
 def main() -> None:
-    plt.rcParams |= {"font.size": 11, "svg.hashsalt": "trlap", "svg.fonttype": "none"}
-    figure, axes = plt.subplots(figsize=(8, 3.4), layout="constrained")
-    grid = np.geomspace(0.01, 8.6, 200)
-    axes.plot(grid, [exact_delta(e) for e in grid], color="#b2182b", lw=2.5)
-    for epsilon in (10.0, 20.0):
-        axes.plot(epsilon, exact_delta(epsilon), "o", color="#b2182b", ms=7)
-    line = {"arrowstyle": "-", "color": "#b2182b", "lw": 0.8}
-    text = "ε = 10 and 20, with the paper's dummy dimensions"
-    for epsilon in (20.0, 10.0):
-        point = (epsilon, exact_delta(epsilon))
-        axes.annotate(text, point, (0.025, 0.3), color="#b2182b", arrowprops=line, va="center")
-    axes.axhline(0, color="#2166ac", lw=2.5)
-    axes.text(0.011, 0.04, "claimed: δ = 4⁻³⁰⁰ ≈ 10⁻¹⁸¹", color="#2166ac", va="bottom")
-    axes.text(
-        0.011,
-        0.93,
-        "exact δ of the noisy vector, worst pair of clipped vectors",
-        color="#b2182b",
-        va="top",
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    axes.set(xscale="log", xlabel="ε of a word", ylabel="δ", ylim=(-0.03, 1.03), xlim=(0.01, 25))
-    axes.set_title(
-        "The paper's truncated Laplace mechanism: δ as claimed and as it is", fontsize=12
+    parser.add_argument(
+        "--to", type=Path, default=FOLDER, metavar="FOLDER", help="instead of docs/"
     )
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(Path("docs/claim.svg"), metadata={"Date": None})
+    draw(parser.parse_args().to)
 
 
 if __name__ == "__main__":

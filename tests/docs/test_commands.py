@@ -33,7 +33,7 @@ RULES = {
     r"python scripts/privatize\.py .*input=(?!-)": "privatize",
     r"(cat|head) \S+ \| python scripts/privatize\.py ": "shell",
     r"python scripts/(report|figure_claim)\.py": "report",
-    r"python scripts/bench\.py": "help",
+    r"python scripts/(bench|install)\.py": "help",
     r"python scripts/wandb_dashboard\.py": "left out",
     r"export TRLAP_DATA=": "left out",
     r"source \.venv/bin/activate": "left out",
@@ -188,7 +188,7 @@ def test_runs_are_run_small(project: Path) -> None:
         calls.append(["run.py", *arguments, *sandbox.SMALL_RUN, f"plan={str(planned).lower()}"])
     for command, (code, output) in zip(printed, sandbox.call_all(project, calls), strict=True):
         assert code == 0, f"{command.place}: {command.text}\n{output}"
-        assert re.search("guarantee|classifier|^plan · ", output), output
+        assert re.search("VERDICT|classifier|^plan · ", output), output
 
 
 def test_files_are_made_private(project: Path) -> None:

@@ -4,10 +4,10 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
-from report_helpers import LEARNED, PUBLISHED, classified_rows, decoded, learned
+from report_helpers import LEARNED, PUBLISHED, classified_rows, decoded, learned, rewritten
 
 from trlap.report.downstream import chosen, debias_table, debiased, figure4, whole_table
-from trlap.report.examples import changes, sentences
+from trlap.report.examples import begin_with, changes, offered, sentences
 from trlap.report.frontier import frontier_points
 from trlap.report.published import load_published
 from trlap.report.render import markdown
@@ -125,22 +125,22 @@ def test_words_that_changed() -> None:
     ]
 
 
-def test_one_sentence_is_shown_under_each_mechanism_without_noise_first(tmp_path: Path) -> None:
+def test_one_sentence_is_shown_under_each_mechanism_at_each_epsilon_offered(tmp_path: Path) -> None:
     cells = [
+        learned("crr", 10.0, 0.7),
         learned("crr", 5.0, 0.7),
         learned("none", math.inf, 0.8),
         learned("crr", 0.2, 0.6),
-        learned("alone", 1.0, 0.6),
+        learned("alone", 5.0, 0.6),
+        # another sentence's runs, at none of these
+        rewritten("trlap", 0.05, 20.0, "paper"),
     ]
     frame, _ = classified_rows(cells, tmp_path)
     (example,) = sentences(frame)
     assert example.title == "sst2, glove840b, protocol paper"
-    labels = [line.label for line in example.lines]
-    assert labels == [
-        "none",
-        "none, rewritten",
-        "alone, ε = 1",
-        "alone, ε = 1, rewritten",
-        "crr, ε = 0.2",
-        "crr, ε = 0.2, rewritten",
+    # ε as numbers: 5 before 10; 0.2 is not offered
+    assert [(b.text, [(ln.label, ln.rewritten) for ln in b.lines]) for b in example.budgets] == [
+        ("5", [("crr", False), ("crr", True), ("alone", False), ("alone", True)]),
+        ("10", [("crr", False), ("crr", True)]),
     ]
+    assert begin_with([example]) == 5.0 and [b.epsilon for b in offered([example])] == [5.0, 10.0]

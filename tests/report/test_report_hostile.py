@@ -76,6 +76,8 @@ def test_texts_of_runs_stay_texts(tmp_path: Path) -> None:
     # rows have the names that their file says
     rows = [json.dumps(to_json(hostile(PATTERN[1], text)), default=str) for text in HOSTILE]
     (bad / "rows.jsonl").write_text("\n".join(rows).replace("Infinity", '"inf"'), encoding="utf-8")
+    honest_rows = [json.dumps(to_json(replace(PATTERN[1], name=f"row-{n}"))) for n in range(3)]
+    (plain / "rows.jsonl").write_text("\n".join(honest_rows), encoding="utf-8")
     for place in (plain, bad):
         build([place], place / "report", PUBLISHED)
     honest, page = parsed(plain / "report"), parsed(bad / "report")

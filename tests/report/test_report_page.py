@@ -91,6 +91,33 @@ def test_columns_are_sorted_and_a_run_is_opened_by_the_keyboard_alone(page: Any)
     assert not box.is_visible()
 
 
+def test_the_sentence_is_shown_at_the_epsilon_one_chooses(page: Any) -> None:
+    values = page.locator("#budget input").evaluate_all("all => all.map(one => one.value)")
+    assert [float(value) for value in values] == sorted(map(float, values))
+    shown = page.locator(".sentence dl:visible")
+    for value in values:
+        page.locator(f"#budget label:has(input[value='{value}'])").click()
+        assert {*shown.evaluate_all("all => all.map(one => one.dataset.epsilon)")} == {value}
+
+
+def test_a_wide_figure_says_that_it_scrolls_and_is_drawn_for_the_dark(page: Any) -> None:
+    figure = page.locator("figure").first
+    assert figure.locator(".hint").is_visible()
+    assert figure.locator(".scroll").evaluate("box => box.scrollWidth > box.clientWidth")
+    used = figure.locator("img").evaluate("image => image.currentSrc")
+    assert used == figure.locator("source").get_attribute("srcset")
+
+
+def test_runs_come_in_the_order_of_numbers(page: Any) -> None:
+    page.locator("#filter-dataset").select_option("sst2")
+    page.locator("#filter-mechanism").select_option("crr")
+    column = page.locator("#cells td[data-key=epsilon]").all_inner_texts()
+    assert column == sorted(column, key=float) and "10" in column and "5" in column
+    options = page.locator("#filter-epsilon option").all_inner_texts()[1:]
+    numbers = [float(text.replace("∞", "inf")) for text in options]
+    assert numbers == sorted(numbers)
+
+
 def test_columns_have_the_names_and_digits_of_the_metrics(page: Any) -> None:
     titles = page.locator("#cells thead th:not([hidden])").all_inner_texts()
     settings = ["mechanism", "ε", "exact ε", "holds", "protocol", "dataset", "vectors", "train"]

@@ -11,8 +11,10 @@ from omegaconf import DictConfig
 from report_helpers import PATTERN, PUBLISHED, rewritten, with_config, write_runs
 
 from trlap import load_results
+from trlap.report.numbers import power, show_delta, show_epsilon
 from trlap.report.published import TABLES, load_published
-from trlap.report.tables import best, blocks, missing, table_cells
+from trlap.report.render.latex import escaped
+from trlap.report.tables import Ours, best, blocks, missing, table_cells
 from trlap.runs.result import Exact
 
 NUMBERS = load_published(PUBLISHED / "tables.csv")
@@ -99,7 +101,7 @@ def test_a_calibrated_run_is_not_taken_for_the_papers(tmp_path: Path) -> None:
     assert not any(ours.values for cell in cells for ours in cell.ours.values())
 
 
-def test_the_best_mechanism_at_each_epsilon_is_bold() -> None:
+def test_what_is_better_by_its_whole_interval_is_bold() -> None:
     columns = [
         ("none", math.inf),
         ("gaussian", 1.0),
@@ -107,6 +109,41 @@ def test_the_best_mechanism_at_each_epsilon_is_bold() -> None:
         ("trlap", 1.0),
         ("trlap", 5.0),
     ]
-    assert best([9.0, 1.0, 4.0, 2.0, 3.0], columns, more=True) == {2, 3}
-    assert best([9.0, 1.0, 4.0, 2.0, 3.0], columns, more=False) == {1, 4}
-    assert best([9.0, 1.0, None, 2.0, 3.0], columns, more=True) == {3}
+    apart = [(8.9, 9.1), (0.9, 1.1), (3.9, 4.1), (1.9, 2.1), (2.9, 3.1)]
+    assert best(apart, columns, more=True) == {2, 3}
+    assert best(apart, columns, more=False) == {1, 4}
+    assert best([*apart[:2], None, *apart[3:]], columns, more=True) == {3}
+    # at ε = 5 the intervals have 3.05 in common
+    overlapping = [*apart[:2], (3.0, 5.0), *apart[3:]]
+    assert best(overlapping, columns, more=True) == {3}
+    assert best(overlapping, columns, more=False) == {1}
+
+
+def test_with_several_seeds_the_interval_covers_all_of_them() -> None:
+    both = Ours([1.0, 2.0], ["a", "b"], [(0.8, 1.2), (1.7, 2.3)])
+    assert both.interval == (0.8, 2.3)
+    assert Ours([1.0, 2.0], ["a", "b"], [(0.8, 1.2), None]).interval is None
+
+
+def test_columns_that_were_not_run_stand_apart(tmp_path: Path) -> None:
+    results = load_results(write_runs(PATTERN, tmp_path))
+    cells = table_cells(results, NUMBERS)
+    (table,) = (table for table in TABLES if table.name == "table2")
+    yahoo, yelp = blocks(table, cells, {})
+    assert yahoo.run == [] and len(yahoo.rest) == len(yahoo.columns) == 13
+    assert [yelp.columns[place] for place in yelp.run] == [
+        ("none", math.inf),
+        *((mechanism, 0.05) for mechanism in ("gaussian", "laplace", "trlap")),
+    ]
+    part = yelp.part(yelp.run)
+    (ours,) = (line for line in part.lines if line.label == "Rouge1, ours `release`")
+    assert ours.texts == ["68.00", "30.00", "24.00", "67.50"] and ours.bold == {3}
+    assert not any("ours" in line.label for line in yelp.part(yelp.rest).lines)
+
+
+def test_powers_of_ten_are_written_in_one_way() -> None:
+    assert show_delta(-180.6) == power(-180.6) == "10⁻¹⁸¹"
+    assert show_delta(-math.inf) == "0" and show_delta(math.log10(0.5)) == "0.500"
+    assert show_epsilon(5.02e-5) == "5.02·10⁻⁵" and show_epsilon(1e-7) == "10⁻⁷"
+    assert show_epsilon(math.inf) == "∞" and show_epsilon(None) == "–"
+    assert escaped("exact δ 10⁻¹⁸¹") == r"exact $\delta$ $10^{-181}$"

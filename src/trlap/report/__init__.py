@@ -1,8 +1,8 @@
 """The report: the paper's tables and figures regenerated from results on disk, its claims, one page.
 
-result.json of every run ─► results ─► tables, downstream, frontier ─► figures, claims ─► render/
+result.json of every run ─► results ─► tables, downstream, frontier ─► drawing/, claims ─► render/
 """
 
-from trlap.report.build import build
+from trlap.report.build import build, draw
 
-__all__ = ["build"]
+__all__ = ["build", "draw"]

@@ -14,21 +14,14 @@ from trlap.report.results import load_results
 if TYPE_CHECKING:
     import pandas as pd
 
+    from trlap.report.gallery import Drawing
+
 
 def build(places: Sequence[Path], folder: Path, published: Path) -> "pd.DataFrame":
     """Write the whole report on the results in `places` into `folder`; `published` has the paper's numbers."""
-    from trlap.report.figures import save
-    from trlap.report.gallery import GALLERY
-
     material = Material(load_results(*places), published)
     folder.mkdir(parents=True, exist_ok=True)
-    drawn = []
-    for drawing in GALLERY:
-        figure = drawing.draw(material)
-        if figure is not None:
-            save(figure, folder, drawing.name)
-            drawn.append(drawing)
-
+    drawn = _figures(material, folder, png=True)
     cells, sizes = material.cells, material.sizes
     text = [
         "# Report",
@@ -49,3 +42,24 @@ def build(places: Sequence[Path], folder: Path, published: Path) -> "pd.DataFram
     write_json(folder / "claims.json", material.verdicts)
     write_text(folder / "index.html", page.render(material, drawn, folder))
     return material.results
+
+
+def draw(places: Sequence[Path], folder: Path, published: Path) -> list[str]:
+    """The figures alone, as SVG; their names."""
+    material = Material(load_results(*places), published)
+    folder.mkdir(parents=True, exist_ok=True)
+    return [drawing.name for drawing in _figures(material, folder, png=False)]
+
+
+def _figures(material: Material, folder: Path, png: bool) -> list["Drawing"]:
+    """Those for which there are runs, saved."""
+    from trlap.report.drawing.style import save
+    from trlap.report.gallery import GALLERY
+
+    drawn = []
+    for drawing in GALLERY:
+        figure = drawing.draw(material)
+        if figure is not None:
+            save(figure, folder, drawing.name, png)
+            drawn.append(drawing)
+    return drawn

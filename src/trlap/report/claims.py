@@ -17,6 +17,7 @@ from trlap.privacy.truncated_laplace import (
     dummy_dimension,
     published_variances,
 )
+from trlap.report.numbers import power, show_epsilon
 from trlap.report.published import DIMENSION, HIGH, LOW, PROTOCOLS
 from trlap.report.tables import comparable
 from trlap.runs.result import Inputs, RunResult
@@ -249,7 +250,7 @@ def _guarantee() -> list[Verdict]:
         holds.append(exact <= log_delta)
         claimed = log_to_log10(log_delta)
         numbers.append(
-            f"ε = {epsilon:g}: claimed δ = 10^{claimed:.0f}, exact {math.exp(exact):.3f}"
+            f"ε = {epsilon:g}: claimed δ = {power(claimed)}, exact {math.exp(exact):.3f}"
         )
     verdict = CONFIRMED if all(holds) else REFUTED
     return [
@@ -279,7 +280,8 @@ def _variance() -> Verdict:
         gaussian, laplace, truncated = published_variances(epsilon, log_delta, DIMENSION, CLIP)
         lower.append(truncated < min(gaussian, laplace))
         numbers.append(
-            f"ε = {epsilon:g}: trlap {truncated:.3g}C², laplace {laplace:.3g}C², gaussian {gaussian:.3g}C²"
+            f"ε = {epsilon:g}: trlap {show_epsilon(truncated)} C², laplace {show_epsilon(laplace)} C², "
+            f"gaussian {show_epsilon(gaussian)} C²"
         )
     valid = TruncatedLaplaceNoise.calibrate(1.0, math.log(1e-5), DIMENSION, CLIP)
     # Laplace noise has the variance 2/α²

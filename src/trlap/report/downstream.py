@@ -13,8 +13,9 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Protocol
 
 from trlap.report import groups, published
+from trlap.report.numbers import UNKNOWN, show_epsilon
 from trlap.report.published import Number
-from trlap.report.tables import TextTable, show_epsilon
+from trlap.report.tables import TextTable
 from trlap.runs.result import Classified, RunResult
 from trlap.runs.settings import MechanismSettings
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DEBIAS = ("none", "unbiased", "posterior")
-UNKNOWN = "–"
 # what the size of the data comes to, and what else the classifiers of one line share
 SIZE = ["train", "seeds", "classifier"]
 GROUP = [*SIZE, "lr", "learning"]

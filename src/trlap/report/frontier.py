@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from trlap.metrics.registry import named
 from trlap.report import downstream
+from trlap.report.results import yours
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,12 +42,30 @@ PANELS = (
 
 
 def frontier_points(results: "pd.DataFrame", classified: "pd.DataFrame") -> "pd.DataFrame":
-    """The frontier's points: panel, data, mechanism, calibration, ε, exact ε at δ = 10⁻⁶, value, floor.
+    """The frontier's points: panel, data, mechanism, calibration, ε, exact ε at δ = 10⁻⁶, value, floor, and
+    whether they are the reader's own beside the study's.
 
     A line is one mechanism with one calibration on one dataset, one embedding and one sample of the data;
-    a panel has the dataset, embedding and sample with most cells. Only protocol=paper: under release
-    nothing is protected.
+    a panel has the dataset, embedding and sample with most cells, and the reader's own runs on any. Only
+    protocol=paper: under release nothing is protected.
     """
+    import pandas as pd
+
+    if results.empty or not yours(results).any():
+        return _points(results, classified).assign(yours=False)
+    mine = yours(results)
+    own = set(results[mine].name)
+    study = _points(results[~mine], classified[~classified.run.isin(own)])
+    parts = [study.assign(yours=False)]
+    # each dataset and embedding for itself, as none of them is to be left out
+    for (dataset, embedding), rows in results[mine].groupby(["dataset", "embedding"]):
+        same = (classified.dataset == dataset) & (classified.embedding == embedding)
+        learned = classified[same & classified.run.isin(own)]
+        parts.append(_points(rows, learned).assign(yours=True))
+    return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+
+
+def _points(results: "pd.DataFrame", classified: "pd.DataFrame") -> "pd.DataFrame":
     import pandas as pd
 
     parts = _of_private_words(results)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from trlap.report import downstream, examples, published, tables
 from trlap.report.claims import Verdict, check_claims
 from trlap.report.frontier import frontier_points
+from trlap.report.results import yours
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,6 +31,11 @@ class Material:
         if self.results.empty:
             return {}
         return dict(zip(self.results["name"], self.results["size"], strict=True))
+
+    @cached_property
+    def own(self) -> set[str]:
+        """The names of the reader's own runs among the study's."""
+        return set() if self.results.empty else set(self.results[yours(self.results)]["name"])
 
     @cached_property
     def verdicts(self) -> list[Verdict]:

@@ -248,6 +248,15 @@ def noisy(rows: "pd.DataFrame") -> "pd.Series[bool]":
     return rows.result.map(lambda result: result.noisy).astype(bool)
 
 
+def yours(rows: "pd.DataFrame") -> "pd.Series[bool]":
+    """For each row, whether it is the reader's: read from a run's own folder, among collected ones.
+
+    Where all are of one kind there is nothing to tell apart, and none is marked.
+    """
+    own = rows.result.map(lambda result: result.folder is not None).astype(bool)
+    return own & (not own.all())
+
+
 def epoch_seconds(result: RunResult) -> float | None:
     """Of an epoch of the rewriter: the median, which a busy machine moves least."""
     history = result.details.rewrite.history if result.details.rewrite else []

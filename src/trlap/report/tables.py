@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from trlap.metrics.base import Metric
 from trlap.report import published
+from trlap.report.numbers import UNKNOWN, show_delta, show_epsilon
 from trlap.report.published import MECHANISMS, ORIGINAL, PROTOCOLS, Number, PaperTable
 from trlap.report.results import noisy
 from trlap.runs.records import Json
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 # mechanism and ε
 Column = tuple[str, float]
+# what stands in a table where nothing was run
+MISSING = "missing"
 
 
 @dataclass
@@ -31,6 +34,7 @@ class Ours:
 
     values: list[float] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
+    intervals: list[tuple[float, float] | None] = field(default_factory=list)
 
     @property
     def mean(self) -> float | None:
@@ -39,6 +43,14 @@ class Ours:
     @property
     def deviation(self) -> float | None:
         return statistics.stdev(self.values) if len(self.values) > 1 else None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % interval over test sentences; with several seeds, what all of them cover together."""
+        known = [interval for interval in self.intervals if interval is not None]
+        if not known or len(known) < len(self.values):
+            return None
+        return min(low for low, _ in known), max(high for _, high in known)
 
 
 @dataclass(frozen=True)
@@ -125,6 +137,8 @@ def table_cells(results: "pd.DataFrame", numbers: Sequence[Number]) -> list[Cell
             if value is not None and not math.isnan(value):
                 ours[row["protocol"]].values.append(value)
                 ours[row["protocol"]].names.append(row["name"])
+                interval = row["result"].metrics.interval(number.metric)
+                ours[row["protocol"]].intervals.append(interval)
         known = {
             protocol: exact.get((protocol, number.mechanism, number.epsilon), Exact())
             for protocol in PROTOCOLS
@@ -190,6 +204,35 @@ class Block:
         """Columns of one mechanism."""
         return (len(self.columns) - 1) // len(MECHANISMS)
 
+    @property
+    def run(self) -> list[int]:
+        """The places of columns in which anything was run."""
+        ours = [line.texts for line in self.lines if line.kind == "ours"]
+        return [
+            place
+            for place in range(len(self.columns))
+            if any(texts[place] != MISSING for texts in ours)
+        ]
+
+    @property
+    def rest(self) -> list[int]:
+        """The places of all other columns."""
+        return [place for place in range(len(self.columns)) if place not in self.run]
+
+    def part(self, places: Sequence[int]) -> "Block":
+        """These columns alone; rows that say nothing of them are left out."""
+        lines = [
+            Line(
+                line.label,
+                line.kind,
+                [line.texts[place] for place in places],
+                {new for new, place in enumerate(places) if place in line.bold},
+            )
+            for line in self.lines
+        ]
+        known = [line for line in lines if set(line.texts) - {MISSING, UNKNOWN}]
+        return Block(self.dataset, [self.columns[place] for place in places], known, self.size)
+
 
 def blocks(table: PaperTable, cells: Iterable[Cell], sizes: dict[str, str]) -> Iterator[Block]:
     """One block a dataset and regime. `sizes` says for each run what it was made from."""
@@ -217,12 +260,12 @@ def _measured(cells: Sequence[Cell], metric: Metric) -> Iterator[Line]:
     """Published, then ours under each protocol and how far that is from published."""
     columns = [cell.column for cell in cells]
     digits, more = metric.digits, metric.higher_is_better
-    printed: list[float | None] = [cell.printed.value for cell in cells]
     yield Line(
         f"{metric.heading}, published",
         "published",
-        [f"{value:.{digits}f}" for value in printed],
-        best(printed, columns, more),
+        [f"{cell.printed.value:.{digits}f}" for cell in cells],
+        # the paper prints no intervals
+        set(),
     )
     for protocol in PROTOCOLS:
         ours = [cell.ours[protocol] for cell in cells]
@@ -230,7 +273,7 @@ def _measured(cells: Sequence[Cell], metric: Metric) -> Iterator[Line]:
             f"{metric.heading}, ours `{protocol}`",
             "ours",
             [_mean(entry, digits) for entry in ours],
-            best([entry.mean for entry in ours], columns, more),
+            best([entry.interval for entry in ours], columns, more),
         )
         differences = [cell.difference(protocol) for cell in cells]
         if any(difference is not None for difference in differences):
@@ -243,7 +286,7 @@ def _measured(cells: Sequence[Cell], metric: Metric) -> Iterator[Line]:
 
 
 def _guaranteed(exact: Sequence[Exact], protocol: str) -> list[Line]:
-    deltas = [_power(entry.log10_delta) for entry in exact]
+    deltas = [show_delta(entry.log10_delta) for entry in exact]
     epsilons = [show_epsilon(entry.epsilon_1e6) for entry in exact]
     return [
         Line(f"exact δ at ε, {protocol}", "exact", deltas, set()),
@@ -251,37 +294,31 @@ def _guaranteed(exact: Sequence[Exact], protocol: str) -> list[Line]:
     ]
 
 
-def best(values: Sequence[float | None], columns: Sequence[Column], more: bool) -> set[int]:
-    """Which column is bold: at each ε the best mechanism, as in the paper; none where one is missing."""
+def best(
+    intervals: Sequence[tuple[float, float] | None], columns: Sequence[Column], more: bool
+) -> set[int]:
+    """Which column is bold: at each ε the mechanism whose whole interval is better than all others'.
+
+    None is where intervals overlap, or where one is missing.
+    """
     bold = set()
     for epsilon in {e for _, e in columns if e != math.inf}:
         places = [i for i, (_, e) in enumerate(columns) if e == epsilon]
-        known = [v for i in places if (v := values[i]) is not None]
-        if len(known) == len(places):
-            top = max(known) if more else min(known)
-            bold |= {i for i in places if values[i] == top}
+        known = {i: interval for i in places if (interval := intervals[i]) is not None}
+        if len(known) < max(2, len(places)):
+            continue
+        for place, (low, high) in known.items():
+            others = [interval for i, interval in known.items() if i != place]
+            if all(low > top if more else high < bottom for bottom, top in others):
+                bold.add(place)
     return bold
 
 
 def _mean(ours: Ours, digits: int) -> str:
     if ours.mean is None:
-        return "missing"
+        return MISSING
     spread = "" if ours.deviation is None else f" ± {ours.deviation:.{digits}f}"
     return f"{ours.mean:.{digits}f}{spread}"
-
-
-def _power(log10: float | None) -> str:
-    if log10 is None or math.isnan(log10):
-        return "–"
-    if log10 == -math.inf:
-        return "0"
-    return f"{10**log10:.3f}" if log10 > -3 else f"1e{log10:.0f}"
-
-
-def show_epsilon(value: float | None) -> str:
-    if value is None or math.isnan(value):
-        return "–"
-    return "∞" if value == math.inf else f"{value:.3g}"
 
 
 def missing(table: PaperTable, cells: Iterable[Cell]) -> list[str]:

@@ -253,7 +253,7 @@ def _next(run: RunResult) -> list[str]:
     """Lines that work as they are printed."""
     python = interpreter()
     data = "" if run.dataset == "demo" else f" dataset={run.dataset}"
-    other = "mechanism=crr epsilon=8" if run.mechanism != "crr" else "mechanism=trlap epsilon=0.1"
+    other = "mechanism=trlap epsilon=0.1" if run.guarantee.holds else "mechanism=crr epsilon=8"
     ideas = [
         (f"{python} run.py {other}{data} summary=full", "all metrics"),
         (f"{python} run.py -m experiment=smoke plan=true", "what would run"),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from trlap.report.looks import appearance
 from trlap.report.published import MECHANISMS, PaperTable
 from trlap.report.tables import Block, Cell, blocks
+from trlap.runs.numbers import SUPERSCRIPTS
 
 CODES = {
     "%": r"\%",
@@ -21,8 +22,10 @@ CODES = {
     "≥": r"$\geq$",
     "≤": r"$\leq$",
     "–": "--",
-    "10⁻⁶": "$10^{-6}$",
+    "·": r"$\cdot$",
 }
+# superscripts, and what they are as plain digits
+EXPONENTS = {chr(small): chr(plain) for plain, small in SUPERSCRIPTS.items()}
 
 
 def paper_table(table: PaperTable, cells: Sequence[Cell], sizes: dict[str, str]) -> str:
@@ -61,8 +64,12 @@ def _head(block: Block) -> list[str]:
 
 def escaped(text: str) -> str:
     """A text as LaTeX has it; powers of ten and minus signs in mathematics."""
-    text = re.sub(r"^1e(-?\d+)$", r"$10^{\1}$", text)
+    text = re.sub(f"10([{''.join(EXPONENTS)}]+)", _power, text)
     text = re.sub(r"^-(?=\d)", "$-$", text)
     for mark, code in CODES.items():
         text = text.replace(mark, code)
     return text
+
+
+def _power(found: re.Match[str]) -> str:
+    return f"$10^{{{''.join(EXPONENTS[digit] for digit in found[1])}}}$"

@@ -6,7 +6,7 @@ from trlap.report.claims import Verdict
 from trlap.report.examples import Example
 from trlap.report.looks import appearance
 from trlap.report.published import ORIGINAL, PaperTable
-from trlap.report.tables import Cell, Column, TextTable, blocks, missing
+from trlap.report.tables import Block, Cell, Column, TextTable, blocks, missing
 
 # of a verdict; the page shows all
 NUMBERS = 8
@@ -26,20 +26,30 @@ def claims(verdicts: Iterable[Verdict]) -> str:
 
 
 def paper_table(table: PaperTable, cells: Sequence[Cell], sizes: dict[str, str]) -> str:
+    """What was run; columns in which nothing was are folded away behind their number."""
     lines = [f"### Table {table.number}: {table.title}", ""]
     for block in blocks(table, cells, sizes):
-        heads = [_head(column) for column in block.columns]
         measured = f" · ours on {block.size}" if block.size else ""
         lines += [f"**{block.dataset.capitalize()}**{measured}", ""]
-        lines += [f"| | {' | '.join(heads)} |", f"|---|{'---:|' * len(heads)}"]
-        for line in block.lines:
-            marked = [f"**{t}**" if i in line.bold else t for i, t in enumerate(line.texts)]
-            lines.append(f"| {line.label} | {' | '.join(marked)} |")
-        lines.append("")
+        if block.run:
+            lines += [*_grid(block.part(block.run)), ""]
+        if block.rest:
+            count = f"{len(block.rest)} of {len(block.columns)} columns"
+            lines += [f"<details><summary>{count} are missing: not run yet</summary>", ""]
+            lines += [*_grid(block.part(block.rest)), "", "</details>", ""]
     lines += [table.note, ""]
     if commands := missing(table, cells):
         lines += ["Missing cells are filled by", "```", *commands, "```", ""]
     return "\n".join(lines)
+
+
+def _grid(block: Block) -> list[str]:
+    heads = [_head(column) for column in block.columns]
+    lines = [f"| | {' | '.join(heads)} |", f"|---|{'---:|' * len(heads)}"]
+    for line in block.lines:
+        marked = [f"**{t}**" if i in line.bold else t for i, t in enumerate(line.texts)]
+        lines.append(f"| {line.label} | {' | '.join(marked)} |")
+    return lines
 
 
 def _head(column: Column) -> str:
@@ -66,10 +76,13 @@ def figure(name: str, caption: str) -> str:
 def examples(shown: Iterable[Example]) -> str:
     lines = ["### Figures 1 and 6: one sentence under each mechanism (changed words in bold)", ""]
     for example in shown:
-        lines += [example.title, "", f"- original: {example.original}"]
-        for line in example.lines:
-            words = [f"**{word.text}**" if word.changed else word.text for word in line.words]
-            lines.append(f"- {line.label}: {' '.join(words)}")
+        lines += [example.title + (" (yours)" if example.yours else ""), ""]
+        lines += [f"- original: {example.original}"]
+        for budget in example.budgets:
+            for line in budget.lines:
+                words = [f"**{word.text}**" if word.changed else word.text for word in line.words]
+                kind = ", rewritten" if line.rewritten else ""
+                lines.append(f"- ε = {budget.text}, {line.label}{kind}: {' '.join(words)}")
         lines.append("")
     # <unk> is a word, not a tag
     return "\n".join(lines).replace("<", "\\<")

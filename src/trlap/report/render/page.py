@@ -13,9 +13,11 @@ from trlap.files import jsonable
 from trlap.metrics.base import REWRITTEN, Metric
 from trlap.metrics.registry import in_order
 from trlap.report import groups
+from trlap.report.examples import begin_with, offered
 from trlap.report.looks import appearance
+from trlap.report.numbers import UNKNOWN, show_epsilon
 from trlap.report.plain import without_nulls, without_paths
-from trlap.report.published import MECHANISMS, TABLES, PaperTable
+from trlap.report.published import ORIGINAL, TABLES, PaperTable
 from trlap.report.tables import Block, Cell, blocks, missing
 from trlap.runs import records
 from trlap.runs.records import Json
@@ -30,6 +32,9 @@ PRIVATE = "private_"
 # names of columns that a reader knows at once
 TITLES = {"private_n_w": "kept"}
 # metrics that the table leaves out, for its width
+OWN, STUDY = "yours", "study"
+# what is shown of the reader's own runs before all else
+OWN_COLUMNS = ("mechanism", "epsilon", "epsilon_1e6", "holds", "dataset", "private_n_w", "accuracy")
 LEFT_OUT = ("bleu", "private_rouge1", "private_bleu", "private_bertscore")
 
 
@@ -44,9 +49,12 @@ class Column:
 
 @dataclass(frozen=True)
 class Picture:
+    """A figure for light and for dark pages."""
+
     name: str
     caption: str
     data: str
+    dark: str
 
 
 @dataclass(frozen=True)
@@ -59,13 +67,25 @@ class PageLine:
 
 
 @dataclass(frozen=True)
+class PageGrid:
+    """Some columns of a table: mechanisms with how many columns each has, then their ε. `first`: the places
+    at which a mechanism begins.
+    """
+
+    groups: list[tuple[str, int]]
+    epsilons: list[str]
+    first: set[int]
+    lines: list[PageLine]
+
+
+@dataclass(frozen=True)
 class PageBlock:
+    """What was run of a dataset, and what was not."""
+
     dataset: str
     size: str | None
-    labels: list[str]
-    span: int
-    epsilons: list[str]
-    lines: list[PageLine]
+    run: PageGrid | None
+    rest: PageGrid | None
 
 
 @dataclass(frozen=True)
@@ -94,12 +114,17 @@ def render(material: "Material", drawn: Sequence["Drawing"], folder: Path) -> st
         .from_string(template)
         .render(
             runs=runs,
+            own=[run for run in runs if run["whose"] == OWN],
+            own_columns=[column for column in columns(material) if column.key in OWN_COLUMNS],
+            show=_show,
             made=date.today().isoformat(),
             claims=material.verdicts,
             figures=[_picture(drawing, folder) for drawing in drawn],
             tables=[_table(table, material.cells, material.sizes) for table in TABLES],
             further=material.text_tables,
             examples=material.examples,
+            budgets=offered(material.examples),
+            chosen=begin_with(material.examples),
             data=Markup(_script(runs)),
             columns=Markup(_script(columns(material))),
         )
@@ -116,8 +141,11 @@ def _script(value: Json) -> str:
 
 
 def _picture(drawing: "Drawing", folder: Path) -> Picture:
-    data = base64.b64encode((folder / f"{drawing.name}.svg").read_bytes()).decode()
-    return Picture(drawing.name, drawing.caption, data)
+    light, dark = (
+        base64.b64encode((folder / f"{drawing.name}{end}.svg").read_bytes()).decode()
+        for end in ("", "-dark")
+    )
+    return Picture(drawing.name, drawing.caption, light, dark)
 
 
 # ---------------------------------------------------------------------------------------------- all runs
@@ -130,6 +158,7 @@ def columns(material: "Material") -> list[Column]:
     rest = _metrics((run.metrics.values for run in results), "")
     learned = [column for column in rest if column.key == "accuracy"]
     return [
+        *([Column("whose", "whose")] if material.own else []),
         Column("mechanism", "mechanism"),
         Column("epsilon", "ε", "ε"),
         Column("epsilon_1e6", "exact ε", "ε"),
@@ -161,7 +190,9 @@ def _title(metric: Metric, prefix: str) -> str:
 
 
 def _runs(material: "Material", folder: Path) -> list[dict[str, Json]]:
-    shown = [column.key for column in columns(material) if column.key not in ("train", "reads")]
+    shown = [
+        column.key for column in columns(material) if column.key not in ("whose", "train", "reads")
+    ]
     runs = []
     for row in material.results.to_dict("records"):
         result: RunResult = row["result"]
@@ -171,6 +202,7 @@ def _runs(material: "Material", folder: Path) -> list[dict[str, Json]]:
             {"name": result.name, "size": row["size"], "command": without_paths(row["command"])}
             | known
             | {
+                "whose": OWN if result.name in material.own else STUDY,
                 "examples": records.to_json(result.details.examples),
                 "guarantee": without_nulls(records.to_json(result.guarantee)),
                 "config": groups.short_config(result),
@@ -180,6 +212,18 @@ def _runs(material: "Material", folder: Path) -> list[dict[str, Json]]:
             }
         )
     return runs
+
+
+def _show(column: Column, run: dict[str, Json]) -> str:
+    """A number of a run as its column has it."""
+    value = run[column.key]
+    if value is None:
+        return UNKNOWN
+    if column.key == "holds":
+        return "yes" if value else "no"
+    if column.digits == "ε":
+        return show_epsilon(value)
+    return f"{value:.{column.digits}f}" if isinstance(column.digits, int) else str(value)
 
 
 def _link(name: str, folder: Path) -> str | None:
@@ -210,14 +254,25 @@ def _table(table: PaperTable, cells: Sequence[Cell], sizes: dict[str, str]) -> P
 
 
 def _block(block: Block) -> PageBlock:
-    """Lines without any run are left out."""
+    run, rest = (_grid(block.part(part)) if part else None for part in (block.run, block.rest))
+    return PageBlock(block.dataset, block.size, run, rest)
+
+
+def _grid(block: Block) -> PageGrid:
     styles = {"published": "published", "difference": "quiet"}
-    return PageBlock(
-        block.dataset,
-        block.size,
-        [appearance(name).label for name in MECHANISMS],
-        block.span,
-        [f"{epsilon:g}" for _, epsilon in block.columns[1:]],
+    groups: list[tuple[str, int]] = []
+    first = set()
+    for place, column in enumerate(block.columns):
+        label = "Original" if column == ORIGINAL else appearance(column[0]).label
+        if groups and groups[-1][0] == label:
+            groups[-1] = (label, groups[-1][1] + 1)
+        else:
+            groups.append((label, 1))
+            first.add(place)
+    return PageGrid(
+        groups,
+        [show_epsilon(epsilon) for _, epsilon in block.columns],
+        first,
         [
             PageLine(
                 line.label.replace("`", ""),
@@ -225,6 +280,5 @@ def _block(block: Block) -> PageBlock:
                 [(text, place in line.bold) for place, text in enumerate(line.texts)],
             )
             for line in block.lines
-            if set(line.texts) - {"missing", "–"}
         ],
     )

@@ -1,0 +1,1 @@
+"""Figures, one file for each kind; what they share is in `style`, `axis` and `labels`."""

@@ -1,0 +1,97 @@
+"""Figures 2, 3 and 5: metrics of the rewritten text against the nominal ε, ours before the published ones."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from trlap.metrics.registry import named
+from trlap.report.drawing import style
+from trlap.report.drawing.axis import NOMINAL
+from trlap.report.looks import appearance
+from trlap.report.published import HIGH, LOW, MECHANISMS, ORIGINAL
+from trlap.report.tables import Cell
+from trlap.runs.numbers import show_number
+
+EPSILONS = LOW + HIGH
+# ours: dash and whether marks are filled
+OURS = {"release": ("-", True), "paper": (":", False)}
+# marks at one ε stand side by side: by what each is moved on the logarithmic axis
+ASIDE = 1.13
+PLAIN: dict[str, Any] = {"color": style.INK, "ls": (0, (5, 2)), "lw": 1.1}
+FAINT: dict[str, Any] = {"alpha": 0.25, "lw": 5, "zorder": 1, "solid_capstyle": "butt"}
+
+
+def curves(cells: Sequence[Cell], dataset: str, metrics: Sequence[str]) -> Figure | None:
+    """A panel for each metric. Lines join what was run at neighbouring ε of the paper's, and nothing else."""
+    shown = [
+        cell
+        for cell in cells
+        if cell.printed.dataset == dataset and cell.printed.place in ("table2", "table3")
+    ]
+    if not any(ours.values for cell in shown for ours in cell.ours.values()):
+        return None
+    figure, grid = style.grid(1, len(metrics), 4.6 if len(metrics) > 1 else 6.8, 4.1)
+    for axes, metric in zip(grid[0], metrics, strict=True):
+        of_metric = [cell for cell in shown if cell.printed.metric == metric]
+        for place, mechanism in enumerate(MECHANISMS):
+            line = [cell for cell in of_metric if cell.printed.mechanism == mechanism]
+            aside = ASIDE ** (place - (len(MECHANISMS) - 1) / 2)
+            _curve(axes, mechanism, sorted(line, key=lambda cell: cell.printed.epsilon), aside)
+        _without_noise(axes, [cell for cell in of_metric if cell.column == ORIGINAL])
+        direction = "" if named(metric).higher_is_better else ", lower is better"
+        axes.set_title(f"{named(metric).label} · {dataset}{direction}")
+        axes.set(xscale="log", xlabel=NOMINAL)
+        axes.set_xticks(EPSILONS, [show_number(epsilon) for epsilon in EPSILONS])
+        axes.minorticks_off()
+    style.legend(figure, _keys(), 5 if len(metrics) > 1 else 3)
+    return figure
+
+
+def _curve(axes: Axes, mechanism: str, line: Sequence[Cell], aside: float) -> None:
+    """One mechanism: published, and ours under both protocols."""
+    look = appearance(mechanism)
+    printed = {cell.printed.epsilon: cell.printed.value for cell in line}
+    axes.plot(list(printed), list(printed.values()), color=look.colour, **FAINT)
+    for protocol, (dash, filled) in OURS.items():
+        known = {
+            cell.printed.epsilon: mean
+            for cell in line
+            if (mean := cell.ours[protocol].mean) is not None
+        }
+        for part in style.runs_of_neighbours(list(known), EPSILONS):
+            axes.plot(
+                [epsilon * aside for epsilon in part],
+                [known[epsilon] for epsilon in part],
+                color=look.colour,
+                marker=look.marker,
+                ls=dash,
+                mfc=look.colour if filled else style.PAPER,
+                zorder=3,
+            )
+
+
+def _without_noise(axes: Axes, cells: Sequence[Cell]) -> None:
+    for cell in cells:
+        axes.axhline(cell.printed.value, zorder=2, **PLAIN)
+        for protocol, (dash, _) in OURS.items():
+            mean = cell.ours[protocol].mean
+            if mean is not None:
+                axes.axhline(mean, color=style.INK, ls=dash, lw=1.1, zorder=2)
+
+
+def _keys() -> list[Line2D]:
+    """All that is drawn: who, and how each of the three is shown."""
+    keys = [style.mark(mechanism) for mechanism in MECHANISMS]
+    grey: dict[str, Any] = {"color": style.SOFT, "marker": "o"}
+    keys += [
+        Line2D([], [], ls="-", label="ours, release", **grey),
+        Line2D([], [], ls=":", mfc=style.PAPER, label="ours, paper", **grey),
+        Line2D([], [], color=style.SOFT, lw=5, alpha=0.4, label="published"),
+        Line2D([], [], color=style.INK, lw=1.1, label="no noise, ours, release"),
+        Line2D([], [], color=style.INK, lw=1.1, ls=":", label="no noise, ours, paper"),
+        Line2D([], [], label="no noise, published", **PLAIN),
+    ]
+    return keys
