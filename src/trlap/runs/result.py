@@ -147,6 +147,8 @@ class Epoch:
     validation_accuracy: float | None = absent()
     seconds: float | None = absent()
     tokens_per_second: float | None = absent()
+    # when it was over, in seconds since 1970
+    wall_time: float | None = absent()
 
 
 @dataclass(frozen=True)
@@ -242,6 +244,8 @@ class Tracked:
     id: str | None = absent()
     url: str | None = absent()
     error: str | None = absent()
+    # online was asked for and did not answer, so it was logged offline
+    outage: str | None = absent()
 
 
 @dataclass(frozen=True)
