@@ -10,6 +10,7 @@ address and the command line stay here in any case. Nothing that goes wrong here
 a note in the result.
 """
 
+import os
 import shutil
 import threading
 import time
@@ -18,6 +19,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from trlap.config.places import hidden
+from trlap.errors import TrlapError
 from trlap.files import say
 from trlap.runs import tracked
 from trlap.runs.cell import Cell, command
@@ -29,8 +31,9 @@ if TYPE_CHECKING:
 
 Mode = Literal["online", "offline"]
 Answer = TypeVar("Answer")
-# at most so long for a network that does not answer
+# at most so long for a network that does not answer, of which W&B itself is told a little less
 SECONDS = 10.0
+PATIENCE = 7.0
 # between two writes of what was logged to the disk: who is killed loses no more than that
 FLUSHED = 5.0
 
@@ -103,7 +106,8 @@ class Tracker(Listener):
             self.error, self.run = self._reason(error), None
 
     def _reason(self, error: Exception) -> str:
-        reason = f"{type(error).__name__}: {error}".strip().split("\n")[0]
+        kind = "" if isinstance(error, TrlapError) else f"{type(error).__name__}: "
+        reason = f"{kind}{error}".strip().split("\n")[0]
         return hidden(reason, self.cell.config.places.values())
 
     def _start(self) -> None:
@@ -125,9 +129,9 @@ class Tracker(Listener):
     def _go_offline(self) -> None:
         import wandb
 
-        say(f"W&B does not answer ({self.outage}); the run is logged offline")
+        say(f"W&B is not reached ({self.outage}); the run is logged offline")
         # else the next run would wait for the same service
-        within(SECONDS, wandb.teardown, patient=False)
+        within(SECONDS - PATIENCE, wandb.teardown, patient=False)
         shutil.rmtree(self.cell.folder / "wandb", ignore_errors=True)
         self.mode = "offline"
         self.run = _init(self.cell, "offline")
@@ -138,7 +142,7 @@ class Tracker(Listener):
         if run is None:
             return
         try:
-            within(2 * SECONDS, lambda: run.finish(exit_code=exit_code))
+            within(SECONDS, lambda: run.finish(exit_code=exit_code))
         finally:
             # W&B's own logs name places, and are of no use to a reader of the run
             for logs in self.cell.folder.glob("wandb/*/logs"):
@@ -168,10 +172,22 @@ def within(seconds: float, act: Callable[[], Answer], patient: bool = True) -> A
     return answers[0] if answers else None
 
 
+def _quieten() -> None:
+    """To be called before W&B is imported: it is to print nothing and to send no reports of its own errors,
+    which hold places and keep a process waiting at its end.
+    """
+    os.environ.setdefault("WANDB_SILENT", "true")
+    os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
+
+
 def _init(cell: Cell, mode: Mode) -> "wandb.Run":
+    _quieten()
     import wandb
 
     config = cell.config
+    # else it would ask whoever sits at the terminal
+    if mode == "online" and not wandb.login(prompt=False, verify=False):
+        raise TrlapError("nobody is logged in; `wandb login` does that")
     return wandb.init(
         project=config.wandb.project,
         id=cell.hash,
@@ -190,8 +206,8 @@ def _init(cell: Cell, mode: Mode) -> "wandb.Run":
             silent=True,
             console="off",
             symlink=False,
-            init_timeout=SECONDS,
-            finish_timeout=SECONDS,
+            init_timeout=PATIENCE,
+            finish_timeout=PATIENCE,
             x_transaction_log_flush_interval=FLUSHED,
             x_disable_stats=True,
             x_disable_meta=True,
