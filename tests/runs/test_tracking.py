@@ -2,23 +2,29 @@
 
 import copy
 import importlib.util
+import itertools
 import json
 import math
+import os
 import re
 import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from conftest import ROOT, TINY, Run
 from hydra import compose, initialize_config_dir
 from wandb_helpers import logged
 
-from trlap.config.door import config_from
+from trlap import stages
+from trlap.config.door import Config, config_from
+from trlap.mechanisms import registry
 from trlap.runs import tracked as contents
 from trlap.runs.cell import Cell
 from trlap.runs.result import RunResult, Tracked
@@ -206,9 +212,12 @@ def test_nobody_is_logged_in(run: Run, tmp_path: Path) -> None:
     assert "wandb sync" in done.stdout
 
 
+DASHBOARD = ROOT / "scripts" / "wandb_dashboard.py"
+
+
 def test_the_dashboard_shows_what_runs_log(tracked: tuple[Cell, dict[str, Any]]) -> None:
     pytest.importorskip("wandb_workspaces", reason="the extra `dashboard` is not installed")
-    spec = importlib.util.spec_from_file_location("d", ROOT / "scripts" / "wandb_dashboard.py")
+    spec = importlib.util.spec_from_file_location("d", DASHBOARD)
     assert spec and spec.loader
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
@@ -225,6 +234,50 @@ def test_the_dashboard_shows_what_runs_log(tracked: tuple[Cell, dict[str, Any]])
     for key in re.findall(r"(?:private_metrics|metrics|rewrite|guarantee)/[\w/]+", sent):
         assert key in known or key in ("metrics/bertscore", "metrics/accuracy"), key
     assert "metrics/rouge1" in sent and "rewrite/loss" in sent
-    for group in script.GROUPS:
-        top, name = group.split(".")
-        assert name in found["config"][top]
+    for key in (*script.GROUPS, *script.COLUMNS):
+        top, _, name = key.partition(".")
+        assert top in found["config"] and (not name or name in found["config"][top])
+    # a group of runs is a mechanism, and has its colour
+    assert registry.look("laplace").colour in sent and registry.look("crr").colour in sent
+
+
+def test_the_dashboard_helps_and_says_in_one_line_that_nobody_is_logged_in(tmp_path: Path) -> None:
+    def call(*words: str) -> subprocess.CompletedProcess[str]:
+        alone = {"HOME": str(tmp_path), "WANDB_API_KEY": "", "NETRC": str(tmp_path / "none")}
+        command = [sys.executable, str(DASHBOARD), *words]
+        return subprocess.run(command, capture_output=True, text=True, env=os.environ | alone)
+
+    for helped in (call("--help"), call("entity=you", "--help")):
+        assert (helped.returncode, helped.stderr) == (0, "")
+        assert "python scripts/wandb_dashboard.py entity=you" in helped.stdout
+    pytest.importorskip("wandb_workspaces", reason="the extra `dashboard` is not installed")
+    alone = call("entity=you")
+    assert alone.returncode == 1 and alone.stdout == ""
+    assert alone.stderr == "error: nobody is logged in to W&B; `wandb login` does that\n"
+
+
+def test_the_sweep_of_wandb_is_table_2(config: Callable[..., Config]) -> None:
+    sweep = yaml.safe_load((ROOT / "scripts" / "wandb_sweep_table2.yaml").read_text())
+    ours = yaml.safe_load((ROOT / "conf" / "experiment" / "table2.yaml").read_text())
+    grid = {key: values["values"] for key, values in sweep["parameters"].items()}
+    params = ours["hydra"]["sweeper"]["params"]
+    assert {key: ",".join(map(str, values)) for key, values in grid.items()} == params
+    assert sweep["program"] == "run.py" and sweep["method"] == "grid"
+    head, fixed = sweep["command"][:3], sweep["command"][3:-1]
+    assert head == ["${env}", "${interpreter}", "${program}"]
+    assert sweep["command"][-1] == "${args_no_hyphens}"
+    names = set()
+    for values in itertools.product(*grid.values()):
+        given = [f"{key}={value}" for key, value in zip(grid, values, strict=True)]
+        settings = config(*fixed, *given, "plan=true")
+        stages.check(settings)
+        names.add(Cell(settings).name)
+    # without noise there is no ε
+    assert len(names) == 2 * 2 * (3 * 4 + 1)
+
+
+def test_a_line_of_that_sweep_can_be_planned(run: Run) -> None:
+    sweep = yaml.safe_load((ROOT / "scripts" / "wandb_sweep_table2.yaml").read_text())
+    first = [f"{key}={value['values'][-1]}" for key, value in sweep["parameters"].items()]
+    done = run(*sweep["command"][3:-1], *first, "plan=true")
+    assert done.returncode == 0 and "plan · 1 cell" in done.stdout, done.stderr

@@ -14,7 +14,7 @@ from wandb_helpers import epochs, logged
 
 from trlap.runs.tracking import FLUSHED
 
-EPOCHS = 250
+EPOCHS = 100
 CELL = (
     *TINY,
     "threads=1",
@@ -45,8 +45,9 @@ def numbers(folder: Path) -> list[int]:
 
 def test_who_is_killed_loses_seconds_and_goes_on_as_one_run(tmp_path: Path) -> None:
     assert FLUSHED <= 15
-    long = f"model.epochs={EPOCHS}"
-    process = start(tmp_path, long)
+    # longer than W&B takes to write what it has
+    long = (f"model.epochs={EPOCHS}", "dataset.limit.train=400")
+    process = start(tmp_path, *long)
     file = until(lambda: next(tmp_path.glob("demo-*/wandb/offline-run-*/run-*.wandb"), None))
     until(lambda: epochs(file, "rewrite"))
     process.kill()
@@ -56,7 +57,7 @@ def test_who_is_killed_loses_seconds_and_goes_on_as_one_run(tmp_path: Path) -> N
     assert [entry["rewrite/epoch"] for entry in before] == list(range(1, len(before) + 1))
     assert len(before) < EPOCHS and before[-1]["wall_time"] > killed - 15
 
-    finish(tmp_path, long)
+    finish(tmp_path, *long)
     (cell,) = tmp_path.glob("demo-*")
     assert [path.name for path in cell.glob("wandb/*")] != [file.parent.name]
     assert numbers(cell) == list(range(1, EPOCHS + 1))
@@ -68,7 +69,7 @@ def test_who_is_killed_loses_seconds_and_goes_on_as_one_run(tmp_path: Path) -> N
 
     # all stages come from the cache, and so do their epochs
     (cell / "result.json").unlink()
-    finish(tmp_path, long)
+    finish(tmp_path, *long)
     cached = [entry for entry in logged(cell)["history"] if "rewrite/epoch" in entry]
     assert [entry["wall_time"] for entry in cached] == times
     assert numbers(cell) == list(range(1, EPOCHS + 1))

@@ -12,6 +12,7 @@ a note in the result.
 
 import os
 import shutil
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -45,6 +46,7 @@ class Tracker(Listener):
         self.cell = cell
         self.mode = cell.config.wandb.mode
         self.run: wandb.Run | None = None
+        self.id = cell.hash
         self.url: str | None = None
         self.error: str | None = None
         # why it is offline although online was asked for
@@ -65,7 +67,7 @@ class Tracker(Listener):
         """What the result is to say of it: mode, id, and the address or what went wrong."""
         if self.mode == "disabled":
             return Tracked(self.mode)
-        return Tracked(self.mode, self.cell.hash, self.url, self.error, self.outage)
+        return Tracked(self.mode, self.id, self.url, self.error, self.outage)
 
     def run_begins(self) -> None:
         if self.mode != "disabled":
@@ -122,6 +124,7 @@ class Tracker(Listener):
         else:
             self.run = _init(self.cell, "offline")
         assert self.run is not None
+        self.id = self.run.id
         self.url = self.run.url if self.mode == "online" else None
         self.seen = tracked.epochs_seen(self.run) if self.mode == "online" else {}
         tracked.define(self.run)
@@ -178,6 +181,9 @@ def _quieten() -> None:
     """
     os.environ.setdefault("WANDB_SILENT", "true")
     os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
+    if "wandb" not in sys.modules:
+        # the service of a parent process, which is not ours to end when the network is out
+        os.environ.pop("WANDB_SERVICE", None)
 
 
 def _init(cell: Cell, mode: Mode) -> "wandb.Run":
@@ -190,7 +196,8 @@ def _init(cell: Cell, mode: Mode) -> "wandb.Run":
         raise TrlapError("nobody is logged in; `wandb login` does that")
     return wandb.init(
         project=config.wandb.project,
-        id=cell.hash,
+        # `wandb agent` has an id of its own for what it starts
+        id=os.environ["WANDB_RUN_ID"] if "WANDB_SWEEP_ID" in os.environ else cell.hash,
         name=cell.name,
         group=config.sweep,
         # a cell is a place in a grid, a run stands alone
