@@ -58,6 +58,7 @@ def test_every_epoch_is_told_once_and_the_same_from_the_cache(
     learned = [("classify", number) for number in range(1, len(numbers) - 1)]
     assert numbers == [("rewrite", 1), ("rewrite", 2), *learned] and len(learned) <= 4
     times = [epoch.wall_time or 0 for _, epoch in live.epochs]
+    assert times == [epoch.wall_time for _, epoch in cached.epochs]
     assert times == sorted(times) and abs(time.time() - times[0]) < 600
     assert live.steps[0] == "1/7 reading the corpus"
     assert live.steps[-1] == "7/7 training the classifier"
@@ -84,7 +85,7 @@ def test_results_without_times_of_epochs_are_read() -> None:
     epoch = records.from_json(Epoch, old)
     assert epoch.wall_time is None and records.to_json(epoch) == old
     later = replace(epoch, wall_time=12.5)
-    assert records.from_json(Epoch, records.to_json(later)) == later
+    assert records.from_json(Epoch, records.to_json(later)).wall_time == 12.5
 
 
 def on_a_terminal(*words: str) -> tuple[str, float]:

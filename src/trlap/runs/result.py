@@ -147,8 +147,8 @@ class Epoch:
     validation_accuracy: float | None = absent()
     seconds: float | None = absent()
     tokens_per_second: float | None = absent()
-    # when it was over, in seconds since 1970
-    wall_time: float | None = absent()
+    # when it was over, in seconds since 1970; two epochs that learned the same are equal
+    wall_time: float | None = field(default=None, compare=False, metadata={"absent": True})
 
 
 @dataclass(frozen=True)
