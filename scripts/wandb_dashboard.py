@@ -1,20 +1,27 @@
-"""python scripts/wandb_dashboard.py entity=you project=trlap
+"""python scripts/wandb_dashboard.py entity=you project=trlap    your dashboard in Weights & Biases
 
 Builds the project's workspace in W&B, from runs that are there (wandb.mode=online, or `wandb sync`):
-utility against the ε that was really given, and the paper's tables. Needs wandb-workspaces.
+utility against the ε that was really given, and the paper's tables, with the colours of the figures. Needs
+wandb-workspaces (pip install 'trlap[dashboard]') and somebody who is logged in (wandb login).
+
+  entity     a user or a team of W&B; must be given
+  project    the project that the runs are in (wandb.project); trlap
 """
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
 from omegaconf import OmegaConf
 
+from trlap.mechanisms import registry
 from trlap.metrics.registry import in_block
+from trlap.runs.tracked import EXACT
 
 if TYPE_CHECKING:
     from wandb_workspaces.workspaces import Workspace
 
-EXACT = "guarantee/exact/epsilon_at_delta_1e6"  # where there is none, a run has no point
+USAGE = "python scripts/wandb_dashboard.py entity=you project=trlap"
 METRICS = {f"metrics/{metric.name}": metric.label for metric in in_block("metrics")}
 # what stands against the ε that was really given: how many words are left, and how near they are
 PRIVATE = {
@@ -22,7 +29,14 @@ PRIVATE = {
     for metric in in_block("private_metrics")
     if metric.name in ("rouge1", "cosine")
 }
-GROUPS = ("dataset.name", "embedding.name", "mechanism.name")
+# runs of one mechanism have one colour; what else tells them apart is a column
+GROUPS = ("mechanism.name",)
+COLUMNS = ("dataset.name", "embedding.name", "epsilon")
+
+
+def colours() -> dict[object, object]:
+    """Of every mechanism, as in the figures of the report."""
+    return {name: registry.look(name).colour for name in registry.MECHANISMS.names}
 
 
 def build(entity: str, project: str) -> "Workspace":
@@ -76,20 +90,37 @@ def build(entity: str, project: str) -> "Workspace":
         runset_settings=ws.RunsetSettings(
             groupby=[expr.Config(group) for group in GROUPS],
             order=[expr.Ordering(expr.Config("epsilon"), ascending=True)],
-            pinned_columns=["config:epsilon", *(f"summary:{key}" for key in [*METRICS, EXACT])],
+            pinned_columns=[
+                *(f"config:{key}" for key in COLUMNS),
+                *(f"summary:{key}" for key in [*METRICS, EXACT]),
+            ],
+            group_colors=colours(),
         ),
     )
 
 
 def main() -> None:
+    if not sys.argv[1:] or {"-h", "--help"} & set(sys.argv):
+        print(__doc__)
+        return
     given = OmegaConf.from_cli()
     if not {"entity"} <= set(given) <= {"entity", "project"}:
-        sys.exit("usage: python scripts/wandb_dashboard.py entity=you project=trlap")
+        sys.exit(f"usage: {USAGE}")
+    os.environ.setdefault("WANDB_SILENT", "true")
     try:
+        import wandb
+
         workspace = build(given.entity, given.get("project", "trlap"))
     except ImportError:
         sys.exit("error: wandb-workspaces is not installed; pip install 'trlap[dashboard]'")
-    print(workspace.save().url)
+    try:
+        if not wandb.login(prompt=False, verify=False):
+            sys.exit("error: nobody is logged in to W&B; `wandb login` does that")
+        print(workspace.save().url)
+    # W&B's libraries raise whatever the network and its server make of it
+    except Exception as error:
+        lines = str(error).strip().splitlines() or [""]
+        sys.exit(f"error: W&B does not take the workspace ({type(error).__name__}: {lines[0]})")
 
 
 if __name__ == "__main__":

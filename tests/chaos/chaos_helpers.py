@@ -66,7 +66,7 @@ def found(outputs: Path) -> dict[str, str]:
             del result[times]
         for stage in ("rewrite", "classify"):
             for epoch in result["details"][stage]["history"]:
-                for times in ("seconds", "tokens_per_second"):
+                for times in ("seconds", "tokens_per_second", "wall_time"):
                     epoch.pop(times, None)
         digests[f"{cell.name}/result.json"] = json.dumps(result, sort_keys=True)
     for path in sorted((outputs / "cache").glob("rewrite-*/weights.safetensors")):

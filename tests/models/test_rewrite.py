@@ -208,6 +208,7 @@ def test_the_history_has_every_epoch(tmp_path: Path) -> None:
             "validation_loss",
             "seconds",
             "tokens_per_second",
+            "wall_time",
         }
         assert 0 < to_json(entry)["validation_loss"] < 30
         assert to_json(entry)["tokens_per_second"] > 0

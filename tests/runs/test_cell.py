@@ -13,6 +13,7 @@ from conftest import TINY
 from trlap.config.door import Config
 from trlap.runs import pipeline, signals
 from trlap.runs.cell import Cell, Status, read_status
+from trlap.runs.listening import Listener
 from trlap.runs.lock import Lock
 from trlap.runs.result import RunResult
 
@@ -100,7 +101,7 @@ def test_a_finished_run_whose_files_are_not_as_they_were_is_not_finished(
 def test_a_defect_keeps_its_traceback_and_a_mistake_its_line(
     finished: Cell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipeline, "work", lambda cell: 1 / 0)
+    monkeypatch.setattr(pipeline, "work", lambda cell, listener: 1 / 0)
     finished.config.force = True
     with pytest.raises(ZeroDivisionError):
         pipeline.run(finished.config)
@@ -112,7 +113,7 @@ def test_a_defect_keeps_its_traceback_and_a_mistake_its_line(
 def test_a_signal_that_a_library_turned_into_an_error_is_an_interruption(
     finished: Cell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def work(cell: Cell) -> RunResult:
+    def work(cell: Cell, listener: Listener) -> RunResult:
         try:
             os.kill(os.getpid(), signal.SIGTERM)
             raise AssertionError("the signal was not heeded")

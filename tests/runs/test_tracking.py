@@ -1,24 +1,34 @@
 """W&B offline runs, read back with W&B's own protobufs; outages."""
 
+import copy
 import importlib.util
+import itertools
 import json
+import math
+import os
 import re
-import struct
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from conftest import ROOT, TINY, Run
 from hydra import compose, initialize_config_dir
+from wandb_helpers import logged
 
-from trlap.config.door import config_from
-from trlap.runs import tracking
+from trlap import stages
+from trlap.config.door import Config, config_from
+from trlap.mechanisms import registry
+from trlap.runs import tracked as contents
 from trlap.runs.cell import Cell
-from trlap.runs.result import Tracked
+from trlap.runs.result import RunResult, Tracked
+from trlap.runs.tracking import Tracker
 
 CELL = (
     "mechanism=laplace",
@@ -32,52 +42,12 @@ CELL = (
 )
 
 
-def records(file: Path) -> Iterator[Any]:
-    """A .wandb file is 7 bytes of header, then LevelDB's log: blocks of 32 KiB, in which records and
-    parts of records each have a checksum, a length and a type (1 whole, 2 first, 3 middle, 4 last).
-    """
-    from wandb.proto import wandb_internal_pb2
-
-    data = file.read_bytes()
-    assert data[:4] == b":W&B"
-    at, parts = 7, b""
-    while at + 7 <= len(data):
-        if (room := 32768 - at % 32768) < 7:
-            at += room
-            continue
-        _, length, kind = struct.unpack_from("<IHB", data, at)
-        if at + 7 + length > len(data):
-            return  # still being written
-        parts += data[at + 7 : at + 7 + length]
-        at += 7 + length
-        if kind in (1, 4):
-            # made when it is imported, so that no type checker sees it
-            yield wandb_internal_pb2.Record.FromString(parts)  # type: ignore[attr-defined]
-            parts = b""
-
-
-def logged(folder: Path) -> dict[str, Any]:
-    """Of a run that has ended; W&B's own process may write its last records a little later."""
-    (file,) = folder.glob("wandb/offline-run-*/run-*.wandb")
-    end = time.monotonic() + 60
-    while not any(record.HasField("exit") for record in records(file)):
-        assert time.monotonic() < end, "the run does not end"
-        time.sleep(0.1)
-    found: dict[str, Any] = {"config": {}, "history": [], "summary": {}}
-
-    def items(them: Any) -> dict[str, Any]:
-        return {x.key or "/".join(x.nested_key): json.loads(x.value_json) for x in them}
-
-    for record in records(file):
-        if record.HasField("run"):
-            run = record.run
-            found |= {"id": run.run_id, "group": run.run_group, "name": run.display_name}
-            found |= {"host": run.host, "git": run.git.remote_url or run.git.commit}
-            found["config"] |= items(run.config.update)
-        found["history"] += [items(record.history.item)] if record.HasField("history") else []
-        found["summary"] |= items(record.summary.update)
-        found["text"] = found.get("text", b"") + record.SerializeToString()
-    return found
+def log_again(cell: Cell, result: RunResult) -> Tracked:
+    """As a cell does whose stages are all in the cache, without the stages."""
+    with Tracker(cell) as tracker:
+        tracker.run_begins()
+        tracker.run_done(result)
+    return tracker.outcome()
 
 
 @pytest.fixture(scope="module")
@@ -123,22 +93,89 @@ def test_an_offline_run_holds_config_group_history_summary_and_no_text(
         assert example.original.encode() not in found["text"]
     assert not [key for key in summary if key.startswith("examples")]
 
-    # done again: still one folder, now with text, because that was asked for
-    cell.config.wandb.log_text = True
-    assert tracking.track(cell, result).error is None
-    assert [key for key in logged(cell.folder)["summary"] if key.startswith("examples")]
-    (table,) = cell.folder.glob("wandb/offline-run-*/files/media/table/*.json")
-    assert result.details.examples[0].original in table.read_text()
 
-    # nobody answers
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
-        patch.setenv("WANDB_API_KEY", "0" * 40)
-        patch.setattr(tracking, "SECONDS", 2)
-        cell.config.wandb.mode = "online"
-        assert tracking.track(cell, result).error
-    cell.config.wandb.mode = "disabled"
-    assert tracking.track(cell, result) == Tracked("disabled")
+def test_curves_are_drawn_at_the_time_when_they_were(tracked: tuple[Cell, dict[str, Any]]) -> None:
+    cell, found = tracked
+    details = cell.result().details
+    assert details.rewrite and details.classify
+    for stage, history in (
+        ("rewrite", details.rewrite.history),
+        ("classify", details.classify.history),
+    ):
+        entries = [entry for entry in found["history"] if f"{stage}/epoch" in entry]
+        assert [entry[f"{stage}/epoch"] for entry in entries] == list(range(1, len(history) + 1))
+        times = [entry["wall_time"] for entry in entries]
+        assert times == [entry["_timestamp"] for entry in entries]
+        assert times == [epoch.wall_time for epoch in history] == sorted(times)
+    # logged while it happened, not in the end: W&B's own clock and ours agree
+    begun = found["history"][0]
+    for entry in found["history"]:
+        assert entry["_timestamp"] - begun["_timestamp"] == pytest.approx(
+            entry["_runtime"] - begun["_runtime"], abs=0.5
+        )
+    trained = [epoch.wall_time for epoch in details.rewrite.history if epoch.wall_time]
+    seconds = sum(epoch.seconds or 0 for epoch in details.rewrite.history[1:])
+    assert trained[-1] - trained[0] >= seconds - 0.01
+
+
+def test_stage_and_progress_are_told_and_nothing_twice(
+    tracked: tuple[Cell, dict[str, Any]],
+) -> None:
+    cell, found = tracked
+    told = [(entry["stage"], entry["progress"]) for entry in found["history"] if "stage" in entry]
+    names = [*cell.identity.folders, "done"]
+    assert told == [(name, number / 9) for number, name in enumerate(names)]
+    assert not [key for key in found["summary"] if key.startswith("audit/guarantee")]
+    assert len({entry["_step"] for entry in found["history"]}) == len(found["history"])
+
+
+def test_what_a_run_is_filed_under(tracked: tuple[Cell, dict[str, Any]]) -> None:
+    cell, found = tracked
+    assert found["tags"] == ["paper", "laplace", "holds"]
+    assert (found["group"], found["job_type"]) == ("mine", "cell")
+    command = found["config"]["command"]
+    assert command.startswith("python run.py mechanism=laplace epsilon=5")
+    assert str(cell.outputs) not in command
+    assert str(cell.outputs).encode() not in found["text"] and b"/staging/" not in found["text"]
+    assert str(ROOT).encode() not in found["text"]
+    # the classes of the demo are named in no config, so that they stay here
+    (table,) = cell.folder.glob("wandb/offline-run-*/files/media/table/confusion*.json")
+    rows = json.loads(table.read_text())["data"]
+    assert [row[:2] for row in rows][:2] == [["class 1", "class 1"], ["class 1", "class 2"]]
+    classified = cell.result().details.classify
+    assert classified and classified.confusion
+    assert [row[2] for row in rows] == [count for row in classified.confusion for count in row]
+    assert found["config"]["epsilon_cap"] == contents.EPSILON_CAP
+
+
+@pytest.mark.parametrize(("exact", "drawn"), [(math.inf, 1000.0), (3.5, 3.5), (2e5, 1000.0)])
+def test_an_infinite_epsilon_can_be_drawn(
+    exact: float, drawn: float, tracked: tuple[Cell, dict[str, Any]]
+) -> None:
+    cell, _ = tracked
+    result = cell.result()
+    known = replace(result.guarantee.exact, epsilon_at_delta_1e6=exact)
+    result = replace(result, guarantee=replace(result.guarantee, exact=known))
+    assert contents.summary(cell, result)[contents.EXACT] == drawn
+
+
+def test_text_is_logged_where_that_is_asked_for_and_there_is_one_folder(
+    tracked: tuple[Cell, dict[str, Any]], tmp_path: Path
+) -> None:
+    result, config = tracked[0].result(), copy.deepcopy(tracked[0].config)
+    config.outputs = str(tmp_path)
+    cell = Cell(config)
+    cell.folder.mkdir()
+    assert log_again(cell, result).error is None
+    config.wandb.log_text = True
+    assert log_again(cell, result).error is None
+    assert [key for key in logged(cell.folder)["summary"] if key.startswith("examples")]
+    (table,) = cell.folder.glob("wandb/offline-run-*/files/media/table/examples*.json")
+    assert result.details.examples[0].original in table.read_text()
+    (table,) = cell.folder.glob("wandb/offline-run-*/files/media/table/confusion*.json")
+    assert "positive" in table.read_text()
+    config.wandb.mode = "disabled"
+    assert log_again(cell, result) == Tracked("disabled")
 
 
 def test_an_outage_is_a_line_in_the_result_and_not_a_failure(run: Run, tmp_path: Path) -> None:
@@ -148,9 +185,39 @@ def test_an_outage_is_a_line_in_the_result_and_not_a_failure(run: Run, tmp_path:
     assert "not logged:" in done.stdout
 
 
+def test_who_does_not_answer_costs_ten_seconds_and_the_run_is_logged_offline(
+    run: Run, tmp_path: Path
+) -> None:
+    """A server that takes connections and never says a word: the worst of outages."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"http://127.0.0.1:{server.getsockname()[1]}"
+        nobody = {"WANDB_BASE_URL": address, "WANDB_API_KEY": "0" * 40}
+        started = time.monotonic()
+        done = run(*CELL, "stages=[privatize]", "wandb.mode=online", **nobody)
+        seconds = time.monotonic() - started
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("note: W&B is not reached") and done.stderr.count("\n") == 1
+    (folder,) = tmp_path.glob("outputs/demo-*")
+    assert "wandb sync" in done.stdout and logged(folder)["summary"]["progress"] == 1
+    said = json.loads((folder / "result.json").read_text())["details"]["wandb"]
+    assert said["mode"] == "offline" and said["outage"]
+    # ten, and what the run itself takes
+    assert seconds < 25
+
+
+def test_nobody_is_logged_in(run: Run, tmp_path: Path) -> None:
+    alone = {"HOME": str(tmp_path), "WANDB_API_KEY": "", "NETRC": str(tmp_path / "none")}
+    done = run(*CELL, "stages=[privatize]", "wandb.mode=online", **alone)
+    assert done.returncode == 0 and "nobody is logged in" in done.stderr, done.stderr
+    assert "wandb sync" in done.stdout
+
+
+DASHBOARD = ROOT / "scripts" / "wandb_dashboard.py"
+
+
 def test_the_dashboard_shows_what_runs_log(tracked: tuple[Cell, dict[str, Any]]) -> None:
     pytest.importorskip("wandb_workspaces", reason="the extra `dashboard` is not installed")
-    spec = importlib.util.spec_from_file_location("d", ROOT / "scripts" / "wandb_dashboard.py")
+    spec = importlib.util.spec_from_file_location("d", DASHBOARD)
     assert spec and spec.loader
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
@@ -167,6 +234,50 @@ def test_the_dashboard_shows_what_runs_log(tracked: tuple[Cell, dict[str, Any]])
     for key in re.findall(r"(?:private_metrics|metrics|rewrite|guarantee)/[\w/]+", sent):
         assert key in known or key in ("metrics/bertscore", "metrics/accuracy"), key
     assert "metrics/rouge1" in sent and "rewrite/loss" in sent
-    for group in script.GROUPS:
-        top, name = group.split(".")
-        assert name in found["config"][top]
+    for key in (*script.GROUPS, *script.COLUMNS):
+        top, _, name = key.partition(".")
+        assert top in found["config"] and (not name or name in found["config"][top])
+    # a group of runs is a mechanism, and has its colour
+    assert registry.look("laplace").colour in sent and registry.look("crr").colour in sent
+
+
+def test_the_dashboard_helps_and_says_in_one_line_that_nobody_is_logged_in(tmp_path: Path) -> None:
+    def call(*words: str) -> subprocess.CompletedProcess[str]:
+        alone = {"HOME": str(tmp_path), "WANDB_API_KEY": "", "NETRC": str(tmp_path / "none")}
+        command = [sys.executable, str(DASHBOARD), *words]
+        return subprocess.run(command, capture_output=True, text=True, env=os.environ | alone)
+
+    for helped in (call("--help"), call("entity=you", "--help")):
+        assert (helped.returncode, helped.stderr) == (0, "")
+        assert "python scripts/wandb_dashboard.py entity=you" in helped.stdout
+    pytest.importorskip("wandb_workspaces", reason="the extra `dashboard` is not installed")
+    alone = call("entity=you")
+    assert alone.returncode == 1 and alone.stdout == ""
+    assert alone.stderr == "error: nobody is logged in to W&B; `wandb login` does that\n"
+
+
+def test_the_sweep_of_wandb_is_table_2(config: Callable[..., Config]) -> None:
+    sweep = yaml.safe_load((ROOT / "scripts" / "wandb_sweep_table2.yaml").read_text())
+    ours = yaml.safe_load((ROOT / "conf" / "experiment" / "table2.yaml").read_text())
+    grid = {key: values["values"] for key, values in sweep["parameters"].items()}
+    params = ours["hydra"]["sweeper"]["params"]
+    assert {key: ",".join(map(str, values)) for key, values in grid.items()} == params
+    assert sweep["program"] == "run.py" and sweep["method"] == "grid"
+    head, fixed = sweep["command"][:3], sweep["command"][3:-1]
+    assert head == ["${env}", "${interpreter}", "${program}"]
+    assert sweep["command"][-1] == "${args_no_hyphens}"
+    names = set()
+    for values in itertools.product(*grid.values()):
+        given = [f"{key}={value}" for key, value in zip(grid, values, strict=True)]
+        settings = config(*fixed, *given, "plan=true")
+        stages.check(settings)
+        names.add(Cell(settings).name)
+    # without noise there is no ε
+    assert len(names) == 2 * 2 * (3 * 4 + 1)
+
+
+def test_a_line_of_that_sweep_can_be_planned(run: Run) -> None:
+    sweep = yaml.safe_load((ROOT / "scripts" / "wandb_sweep_table2.yaml").read_text())
+    first = [f"{key}={value['values'][-1]}" for key, value in sweep["parameters"].items()]
+    done = run(*sweep["command"][3:-1], *first, "plan=true")
+    assert done.returncode == 0 and "plan · 1 cell" in done.stdout, done.stderr

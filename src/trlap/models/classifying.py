@@ -24,6 +24,7 @@ from trlap.models.classifiers._forms import Means
 from trlap.models.classifiers.base import Classifier, ClassifyTask, Labelled
 from trlap.progress import Show, progress
 from trlap.randomness import seed_torch
+from trlap.runs.listening import unheard
 from trlap.runs.result import Classified, ClassifierRun, Epoch, Inputs
 
 # of the normal distribution, for 95 %
@@ -47,6 +48,8 @@ def classify(classifier: Classifier) -> Classified:
                 run, history = classifier.fit(train, validation, seed, share)
             runs.append(run)
             histories.append(history)
+            # the history that is kept is the first seed's, and so is what is told of it
+            classifier.report = unheard
             named.append(classifier.predict(test.form))
             seen += (run.epochs or 0) * len(train.labels)
     counts = np.bincount(train.labels, minlength=len(task.label_names))

@@ -34,6 +34,7 @@ from trlap.models.packing import Layout, Sentences, cut
 from trlap.models.word_noise import drop, replace, shuffle
 from trlap.randomness import block_generator, seed_torch
 from trlap.runs import signals
+from trlap.runs.listening import Report, unheard
 from trlap.runs.result import Epoch
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ Batch = tuple[int, Tensor]
 # what Lightning and torch put into a checkpoint
 State = dict[str, Any]
 # of an epoch, in a checkpoint's history
-MEASURED = ("epoch", "train_loss", "validation_loss", "seconds", "tokens_per_second")
+MEASURED = ("epoch", "train_loss", "validation_loss", "seconds", "tokens_per_second", "wall_time")
 
 
 class Training(LightningModule):
@@ -165,6 +166,7 @@ class Training(LightningModule):
                 validation_loss=self.validation_loss,
                 seconds=round(self.seconds, 3),
                 tokens_per_second=round(words / self.seconds),
+                wall_time=round(time.time(), 3),
             )
         )
 
@@ -222,10 +224,13 @@ class Training(LightningModule):
 
 
 class Checkpoints(Checkpoint):
-    """At an epoch's end: `last`, before it `best` where training may stop early, and all if `keep`."""
+    """At an epoch's end: `last`, before it `best` where training may stop early, and all if `keep`.
 
-    def __init__(self, folder: Path, best: bool, keep: bool) -> None:
-        self.folder, self.best, self.keep = folder, best, keep
+    Then the epoch is told, so that whoever hears of one can count on its checkpoint.
+    """
+
+    def __init__(self, folder: Path, best: bool, keep: bool, report: Report) -> None:
+        self.folder, self.best, self.keep, self.report = folder, best, keep, report
 
     def on_train_epoch_end(self, trainer: Trainer, training: LightningModule) -> None:
         assert isinstance(training, Training)
@@ -236,6 +241,16 @@ class Checkpoints(Checkpoint):
             names.append("best")
         for name in [*names, "last"]:
             trainer.save_checkpoint(self.folder / f"{name}.ckpt", weights_only=False)
+        self.report(training.history[-1])
+
+
+class EpochsFromOne(RichProgressBar):
+    """Lightning counts epochs from 0, and nobody else here does."""
+
+    def _get_train_description(self, current_epoch: int) -> str:
+        shown = f"Epoch {current_epoch + 1}/{self.trainer.max_epochs}"
+        # as wide as the bar of the validation split, which else makes it flicker
+        return f"{shown:{len(self.validation_description)}}"
 
 
 class AtomicFiles(TorchCheckpointIO):
@@ -248,14 +263,19 @@ class AtomicFiles(TorchCheckpointIO):
         write_sealed(Path(path), buffer.getbuffer())
 
 
-def fit(training: Training, folder: Path, device: str, keep: bool) -> list[Epoch]:
+def fit(
+    training: Training, folder: Path, device: str, keep: bool, report: Report = unheard
+) -> list[Epoch]:
     """Train, or go on where `folder` has a checkpoint. Loads the final weights; returns the history."""
     last = folder / "last.ckpt"
     remove_partial(folder)
     _drop_damaged(folder, best=training.keys.patience is not None)
+    if last.exists():
+        for epoch in history_of(_load(last)):
+            report(epoch)
     if not last.exists() or not _load(last)["ended"]:
         with _quiet(), torch.random.fork_rng([]):
-            trainer = _trainer(training.keys, folder, device, keep)
+            trainer = _trainer(training.keys, folder, device, keep, report)
             try:
                 known = last if last.exists() else None
                 trainer.fit(training, ckpt_path=known, weights_only=True)
@@ -271,13 +291,17 @@ def fit(training: Training, folder: Path, device: str, keep: bool) -> list[Epoch
     return history_of(_load(last))
 
 
-def _trainer(keys: "AutoEncoderKeys", folder: Path, device: str, keep: bool) -> Trainer:
-    callbacks: list[Callback] = [Checkpoints(folder, keys.patience is not None, keep)]
+def _trainer(
+    keys: "AutoEncoderKeys", folder: Path, device: str, keep: bool, report: Report
+) -> Trainer:
+    # with several devices each has a process of its own, out of which nothing is told before the end
+    heard = report if keys.trainer.devices == 1 or ":" in device else unheard
+    callbacks: list[Callback] = [Checkpoints(folder, keys.patience is not None, keep, heard)]
     if keys.patience is not None:
         callbacks += [EarlyStopping("validation_loss", patience=keys.patience)]
     watched = progress.watched()
     if watched:
-        callbacks += [RichProgressBar(leave=False, console_kwargs={"stderr": True})]
+        callbacks += [EpochsFromOne(leave=False, console_kwargs={"stderr": True})]
     kind, _, index = device.partition(":")
     return Trainer(
         accelerator="gpu" if kind == "cuda" else kind,

@@ -35,6 +35,7 @@ from trlap.files import (
     write_text,
 )
 from trlap.runs import records, result, signals
+from trlap.runs.listening import Listener, Step
 from trlap.runs.lock import Lock, Owner
 from trlap.runs.logs import logged
 from trlap.runs.records import absent
@@ -69,7 +70,7 @@ class Status:
         return (self.error or "").strip().split("\n")[-1]
 
 
-class Cell:
+class Cell(Listener):
     """Its folder is named after what a person looks for, and by the hash of all that changes its result."""
 
     def __init__(self, config: Config) -> None:
@@ -201,11 +202,13 @@ class Cell:
         if self.state.status == "running" and self.lock.owner() is None:
             self.note(status="interrupted", error="its process was ended")
 
-    def under_way(self, stage: str, folder: str | None) -> None:
-        """A stage begins, or its folder is there."""
+    def stage_begins(self, step: Step) -> None:
         signals.check()
-        done = self.state.stages | ({stage: folder} if folder else {})
-        self.note(stage=stage, stages=done)
+        self.note(stage=step.stage)
+
+    def stage_done(self, step: Step, folder: str) -> None:
+        signals.check()
+        self.note(stages=self.state.stages | {step.stage: folder})
 
 
 def read_status(folder: Path) -> Status:

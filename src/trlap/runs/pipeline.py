@@ -7,10 +7,12 @@ from dataclasses import replace
 from trlap import stages
 from trlap.config.door import Config
 from trlap.files import atomic, make_folder
-from trlap.runs import result, tracking
+from trlap.runs import result
 from trlap.runs.build import Outputs, build
 from trlap.runs.cell import Cell, command
+from trlap.runs.listening import Listener, Listeners, Screen
 from trlap.runs.result import RunResult, VocabularySize
+from trlap.runs.tracking import Tracker
 from trlap.stages.execute import Execution
 
 logger = logging.getLogger(__name__)
@@ -26,22 +28,26 @@ def run(config: Config, wait: bool = True) -> RunResult:
     cell = Cell(config)
     if cell.finished() and not config.force:
         return cell.result()
+    screen = Screen()
+    screen.starting(len(stages.chosen(config)))
     stages.check_things(config)
     with cell.alone(wait):
         if config.force or not cell.finished():
-            with cell.recorded():
-                made = work(cell)
-                tracked = tracking.track(cell, made)
-                made = replace(made, details=replace(made.details, wandb=tracked))
-                result.write(made, cell.folder / "result.json")
+            with Tracker(cell) as tracker, cell.recorded():
+                listener = Listeners(cell, screen, tracker)
+                listener.run_begins()
+                made = work(cell, listener)
+                listener.run_done(made)
+                tracked = replace(made.details, wandb=tracker.outcome())
+                result.write(replace(made, details=tracked), cell.folder / "result.json")
     return cell.result()
 
 
-def work(cell: Cell) -> RunResult:
+def work(cell: Cell, listener: Listener) -> RunResult:
     """Do the stages of a cell in their order, and put together what they gave."""
     config = cell.config
     logger.info("%s: %s", cell.name, command(config) or "from Python")
-    execution = Execution(config, cell.under_way)
+    execution = Execution(config, listener)
     for stage in stages.chosen(config):
         folder = execution.do(stage)
         for name in stage.published:

@@ -13,100 +13,41 @@ from pathlib import Path
 from trlap.errors import TrlapError
 from trlap.files import write_json
 from trlap.runs import records, upgrade
+from trlap.runs.guarantees import (
+    Attacker as Attacker,
+)
+from trlap.runs.guarantees import (
+    Claimed as Claimed,
+)
+from trlap.runs.guarantees import (
+    Composed as Composed,
+)
+from trlap.runs.guarantees import (
+    DocumentGuarantee as DocumentGuarantee,
+)
+from trlap.runs.guarantees import (
+    Documents as Documents,
+)
+from trlap.runs.guarantees import (
+    Empirical as Empirical,
+)
+from trlap.runs.guarantees import (
+    EpsilonDelta as EpsilonDelta,
+)
+from trlap.runs.guarantees import (
+    Exact as Exact,
+)
+from trlap.runs.guarantees import (
+    Guarantee as Guarantee,
+)
+from trlap.runs.guarantees import (
+    Interval as Interval,
+)
+from trlap.runs.guarantees import (
+    WordBounds as WordBounds,
+)
 from trlap.runs.records import Json, absent
 from trlap.runs.settings import Settings
-
-Interval = tuple[float, float]
-
-# -------------------------------------------------------------------------------- the three guarantees
-
-
-@dataclass(frozen=True)
-class Claimed:
-    """What the mechanism's authors say."""
-
-    notion: str  # none | ε-DP | (ε, δ)-DP | metric DP
-    epsilon: float
-    log10_delta: float
-    distance: str | None = absent()  # metric DP: which one ε is multiplied with
-
-
-@dataclass(frozen=True)
-class Exact:
-    """What is true, in the worst case, at the claimed ε; all null where nothing is known, with the reason."""
-
-    notion: str | None = None
-    epsilon: float | None = None
-    delta: float | None = None
-    log10_delta: float | None = None
-    epsilon_at_delta_1e6: float | None = None
-    reason: str | None = absent()
-
-
-@dataclass(frozen=True)
-class Empirical:
-    """What an attack showed, at the point that the claim speaks of."""
-
-    epsilon_lower: float
-    delta_lower: float
-    confidence: float
-
-
-@dataclass(frozen=True)
-class WordBounds:
-    """δ of the word that is written: from an attack below, from the noisy vector above."""
-
-    delta_lower: float | None = None
-    delta_upper: float | None = None
-    # holds | refuted | undecided; null: nothing was claimed
-    verdict: str | None = None
-
-
-@dataclass(frozen=True)
-class EpsilonDelta:
-    epsilon: float
-    log10_delta: float
-
-
-@dataclass(frozen=True)
-class Composed:
-    """The losses themselves composed, at δ = 10⁻⁶."""
-
-    epsilon: float
-    log10_delta: float
-    method: str
-
-
-@dataclass(frozen=True)
-class DocumentGuarantee:
-    """Two documents of so many words, of which all may differ."""
-
-    words: int
-    draws: int
-    claimed_basic: EpsilonDelta | None = absent()
-    basic: EpsilonDelta | None = None
-    loss_distribution: Composed | None = None
-    reason: str | None = absent()
-
-
-@dataclass(frozen=True)
-class Documents:
-    median: DocumentGuarantee
-    longest: DocumentGuarantee
-    draws_a_word: int
-
-
-@dataclass(frozen=True)
-class Guarantee:
-    """Claimed, exact, attacked. `holds` is null where nothing was claimed or nothing is known."""
-
-    claimed: Claimed
-    exact: Exact
-    empirical: Empirical | None = None
-    word: WordBounds | None = None
-    document: Documents | None = None
-    holds: bool | None = None
-
 
 # ------------------------------------------------------------------------------------------ the scores
 
@@ -147,6 +88,8 @@ class Epoch:
     validation_accuracy: float | None = absent()
     seconds: float | None = absent()
     tokens_per_second: float | None = absent()
+    # when it was over, in seconds since 1970; two epochs that learned the same are equal
+    wall_time: float | None = field(default=None, compare=False, metadata={"absent": True})
 
 
 @dataclass(frozen=True)
@@ -229,16 +172,6 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Attacker:
-    """The best of the attackers who name original words. `guessing` names the commonest word always."""
-
-    name: str
-    success: float
-    interval: Interval
-    guessing: float
-
-
-@dataclass(frozen=True)
 class VocabularySize:
     words: int
     public: bool
@@ -252,6 +185,8 @@ class Tracked:
     id: str | None = absent()
     url: str | None = absent()
     error: str | None = absent()
+    # online was asked for and did not answer, so it was logged offline
+    outage: str | None = absent()
 
 
 @dataclass(frozen=True)

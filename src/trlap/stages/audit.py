@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 class Audit(Stage["Findings"]):
     name = "audit"
+    doing = "attacking the mechanism"
     version = 1
     keys = ("audit", "seed")
     published = ("audit.json",)

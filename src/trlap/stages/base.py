@@ -9,18 +9,20 @@ Modules of stages import heavy libraries only where there is work, so that a fin
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from trlap.config.door import Config
 from trlap.files import digest
+from trlap.runs.listening import Report
 from trlap.runs.records import Json
 
 if TYPE_CHECKING:
     from trlap.mechanisms.base import Mechanism
     from trlap.models.base import Machine
+    from trlap.runs.result import Epoch
 
 Output = TypeVar("Output")
 Other = TypeVar("Other")
@@ -35,6 +37,8 @@ class Inputs(Protocol):
     machine: "Machine"
     # kept if the process is killed, and given again to whoever does this stage next
     scratch: Path
+    # told of every epoch of a training as soon as it is over
+    report: Report
 
     def __getitem__(self, stage: "Stage[Other]") -> Other:
         """The output of a stage that it reads."""
@@ -46,6 +50,8 @@ class Inputs(Protocol):
 
 class Stage(ABC, Generic[Output]):
     name: ClassVar[str]
+    # what it does, in words that follow its number on the screen: "4/9 privatising the text"
+    doing: ClassVar[str]
     # raised when the same keys would give another output than before
     version: ClassVar[int]
     # the keys of the config that its output depends on, by their dotted names
@@ -83,6 +89,10 @@ class Stage(ABC, Generic[Output]):
 
     @abstractmethod
     def read(self, folder: Path) -> Output: ...
+
+    def epochs(self, folder: Path) -> "Sequence[Epoch]":
+        """The history of a training, as the stage's folder has it; empty where nothing is trained."""
+        return ()
 
 
 class Identity:

@@ -1,5 +1,6 @@
 """Stage `classify`: a classifier learns the labels from private, rewritten or original text."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from trlap.files import read_json, write_json
 from trlap.models.registry import CLASSIFIERS, REWRITERS
 from trlap.runs import records
 from trlap.runs.records import Json
-from trlap.runs.result import Classified
+from trlap.runs.result import Classified, Epoch
 from trlap.stages.base import Inputs, Stage
 from trlap.stages.corpus import CORPUS
 from trlap.stages.embedding import EMBEDDING
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 class Classify(Stage[Classified]):
     name = "classify"
+    doing = "training the classifier"
     version = 1
     keys = ("classifier", "classify")
 
@@ -101,6 +103,7 @@ class Classify(Stage[Classified]):
             vectors=self._vectors(inputs),
             mechanism=inputs.mechanism,
             machine=inputs.machine,
+            report=inputs.report,
         )
         return CLASSIFIERS.find(config.classifier.kind)(config.classifier.keys, task).classify()
 
@@ -128,6 +131,9 @@ class Classify(Stage[Classified]):
 
     def read(self, folder: Path) -> Classified:
         return records.from_json(Classified, read_json(folder / "classify.json"))
+
+    def epochs(self, folder: Path) -> Sequence[Epoch]:
+        return self.read(folder).history
 
 
 def sides(config: Config) -> set[str]:

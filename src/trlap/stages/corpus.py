@@ -16,6 +16,7 @@ OTHERS = ("path", "vocabulary", "vocabulary_size")
 
 class Corpus(Stage["Text"]):
     name = "corpus"
+    doing = "reading the corpus"
     version = 1
     keys = ("dataset",)
     optional = False

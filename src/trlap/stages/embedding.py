@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 class Embedding(Stage["Vectors"]):
     name = "embedding"
+    doing = "looking up word vectors"
     version = 1
     keys = ("embedding",)
     optional = False

@@ -4,14 +4,16 @@ import logging
 import shutil
 import time
 from collections.abc import Callable
-from functools import cached_property, lru_cache
+from dataclasses import replace
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from trlap.config.door import Config
 from trlap.runs import provenance
 from trlap.runs.cache import cached
-from trlap.runs.result import StageProvenance
+from trlap.runs.listening import Listener, Report, Step
+from trlap.runs.result import Epoch, StageProvenance
 from trlap.stages.base import Identity, Stage
 
 if TYPE_CHECKING:
@@ -23,13 +25,15 @@ logger = logging.getLogger(__name__)
 
 
 class Execution:
-    """The stages of one run. `tell` hears of each stage before and after it is done."""
+    """The stages of one run. `listener` hears of each stage and of each epoch of a training."""
 
-    def __init__(self, config: Config, tell: Callable[[str, str | None], None]) -> None:
-        self.config, self.tell = config, tell
+    def __init__(self, config: Config, listener: Listener) -> None:
+        self.config, self.listener = config, listener
         self.identity = Identity(config)
         self.cache = Path(config.outputs) / "cache"
         self.seconds: dict[str, float] = {}
+        # by stage, the numbers of the epochs that the listener has heard of
+        self._told: dict[str, set[int]] = {}
 
     @cached_property
     def machine(self) -> "Machine":
@@ -67,7 +71,8 @@ class Execution:
     def do(self, stage: Stage[Any]) -> Path:
         """Do a stage unless its folder is there."""
         started = time.perf_counter()
-        self.tell(stage.name, None)
+        step = self._step(stage)
+        self.listener.stage_begins(step)
         name = self.identity.folder(stage)
         redo = self.config.force and not stage.shared
         folder = cached(
@@ -80,8 +85,23 @@ class Execution:
         )
         self.seconds[stage.name] = round(time.perf_counter() - started, 3)
         logger.info("stage %s: %s, %.3f s", stage.name, name, self.seconds[stage.name])
-        self.tell(stage.name, name)
+        # of a stage in the cache; or of a model that does not tell while it learns
+        for epoch in stage.epochs(folder):
+            self.report(stage, epoch)
+        self.listener.stage_done(step, name)
         return folder
+
+    def _step(self, stage: Stage[Any]) -> Step:
+        names = list(self.identity.folders)
+        return Step(stage.name, stage.doing, names.index(stage.name) + 1, len(names))
+
+    def report(self, stage: Stage[Any], epoch: Epoch) -> None:
+        """Tell of an epoch, unless it was told before. Who does not count gets a number."""
+        told = self._told.setdefault(stage.name, set())
+        number = epoch.epoch or len(told) + 1
+        if number not in told:
+            told.add(number)
+            self.listener.epoch_done(stage.name, replace(epoch, epoch=number))
 
     def _builder(self, stage: Stage[Any], redo: bool) -> Callable[[Path], None]:
         scratch = self.cache / f".{self.identity.folder(stage)}.partial"
@@ -90,7 +110,7 @@ class Execution:
             if redo:
                 shutil.rmtree(scratch, ignore_errors=True)
             started = time.time()
-            stage.write(stage.run(StageInputs(self, scratch)), folder)
+            stage.write(stage.run(StageInputs(self, stage, scratch)), folder)
             provenance.write(folder, self.machine, started)
 
         return build
@@ -99,9 +119,10 @@ class Execution:
 class StageInputs:
     """What a stage is given: see `trlap.stages.base.Inputs`."""
 
-    def __init__(self, execution: Execution, scratch: Path) -> None:
+    def __init__(self, execution: Execution, stage: Stage[Any], scratch: Path) -> None:
         self.config, self.machine = execution.config, execution.machine
         self.scratch = scratch
+        self.report: Report = partial(execution.report, stage)
         self._execution = execution
 
     def __getitem__(self, stage: Stage[Output]) -> Output:

@@ -17,6 +17,7 @@ from trlap.stages.noise import NOISE, noise_key
 
 class Guarantee(Stage[Claims]):
     name = "guarantee"
+    doing = "computing the guarantee"
     version = 1
     keys = NOISE
     optional = False

@@ -29,6 +29,7 @@ class Measured:
 
 class Metrics(Stage[Measured]):
     name = "metrics"
+    doing = "scoring private text"
     version = 1
     keys = ("metrics", "protocol")
 

@@ -33,6 +33,7 @@ class PrivateText:
 
 class Privatize(Stage[PrivateText]):
     name = "privatize"
+    doing = "privatising the text"
     # 2: noise that no run with other settings, words or text has
     version = 2
     keys = (*NOISE, "oov", "seed")

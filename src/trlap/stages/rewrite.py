@@ -4,6 +4,7 @@ It rewrites the others too where stage `classify` is to learn from what it write
 """
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from trlap.files import digest, read_json, write_json
 from trlap.models.registry import REWRITERS
 from trlap.runs import records
 from trlap.runs.records import Json
-from trlap.runs.result import Trained
+from trlap.runs.result import Epoch, Trained
 from trlap.stages.base import Inputs, Stage
 from trlap.stages.embedding import EMBEDDING
 from trlap.stages.noise import noise_identity
@@ -34,6 +35,7 @@ class RewrittenText:
 
 class Rewrite(Stage[RewrittenText]):
     name = "rewrite"
+    doing = "training the rewriter"
     # 2: noise that is drawn while training reads is that of this run alone
     version = 2
     keys = ("model", "protocol")
@@ -76,6 +78,7 @@ class Rewrite(Stage[RewrittenText]):
             identity=self._identity(inputs),
             folder=inputs.scratch,
             keep_checkpoints=config.keep_checkpoints,
+            report=inputs.report,
         )
         inputs.scratch.mkdir(parents=True, exist_ok=True)
         model = REWRITERS.find(config.model.kind)(config.model.keys, task)
@@ -104,8 +107,14 @@ class Rewrite(Stage[RewrittenText]):
         output.folder.rmdir()
 
     def read(self, folder: Path) -> RewrittenText:
-        trained = records.from_json(Trained, read_json(folder / "rewrite.json"))
-        return RewrittenText(read_rows(folder / "rewritten.jsonl"), trained, folder)
+        return RewrittenText(read_rows(folder / "rewritten.jsonl"), _trained(folder), folder)
+
+    def epochs(self, folder: Path) -> Sequence[Epoch]:
+        return _trained(folder).history
+
+
+def _trained(folder: Path) -> Trained:
+    return records.from_json(Trained, read_json(folder / "rewrite.json"))
 
 
 REWRITE = Rewrite()

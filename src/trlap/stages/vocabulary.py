@@ -20,6 +20,7 @@ NO_FILE = ("train", "public")
 
 class Vocabulary(Stage["Words"]):
     name = "vocabulary"
+    doing = "choosing the vocabulary"
     version = 1
     keys = ("dataset.vocabulary", "dataset.vocabulary_size")
     optional = False

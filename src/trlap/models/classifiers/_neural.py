@@ -44,7 +44,7 @@ class NeuralClassifier(Classifier):
         from trlap.models.classifiers._training import fit
 
         self.fitted = self.network().to(self.task.machine.device)
-        return fit(self.fitted, train, validation, self.keys, seed, show)
+        return fit(self.fitted, train, validation, self.keys, seed, show, self.report)
 
     def predict(self, form: Form) -> "NDArray[np.int64]":
         from trlap.models.classifiers._training import scores

@@ -1,6 +1,7 @@
 """How a network learns classes: Adam, cross-entropy, and the epoch that validation likes best."""
 
 import math
+import time
 from typing import TYPE_CHECKING
 
 import torch
@@ -13,6 +14,7 @@ from trlap.models.classifiers.base import Form, Labelled
 from trlap.progress import Show
 from trlap.randomness import seed_torch
 from trlap.runs import signals
+from trlap.runs.listening import Report, unheard
 from trlap.runs.result import ClassifierRun, Epoch
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ def fit(
     keys: "NeuralKeys",
     seed: int,
     show: Show,
+    report: Report = unheard,
 ) -> tuple[ClassifierRun, list[Epoch]]:
     """Train; leave the weights of the best epoch: highest validation accuracy, of equals the lower loss.
 
@@ -60,8 +63,10 @@ def fit(
                 train_loss=total.item() / size,
                 validation_loss=lost,
                 validation_accuracy=right,
+                wall_time=round(time.time(), 3),
             )
         )
+        report(history[-1])
         if (right, -lost) > best:
             best, chosen = (right, -lost), epoch
             weights = {name: weight.clone() for name, weight in network.state_dict().items()}

@@ -16,6 +16,7 @@ from trlap.data.rows import Rows
 from trlap.errors import TrlapError
 from trlap.models.base import Machine, Model
 from trlap.progress import Show
+from trlap.runs.listening import Report, unheard
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,6 +53,8 @@ class ClassifyTask:
     vectors: "NDArray[np.float32]"
     mechanism: "Mechanism"
     machine: Machine
+    # takes every epoch when it is over
+    report: Report = unheard
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,7 @@ class Classifier(Model):
     def __init__(self, keys: Any, task: ClassifyTask) -> None:
         self.check(keys)
         self.keys, self.task = keys, task
+        self.report = task.report
 
     @classmethod
     def check(cls, keys: Any) -> None:
@@ -93,7 +97,8 @@ class Classifier(Model):
         """Learn anew, choose by validation, and say what came of it: the run without what the test split
         tells, and every epoch. Torch's own generators are seeded by then.
 
-        `show` takes the share of the work that is done, and the sentences seen.
+        `show` takes the share of the work that is done, and the sentences seen; `self.report` takes each
+        epoch when it is over, for those who watch the curves.
         """
 
     @abstractmethod

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from trlap.config.protocols import Protocol
 from trlap.data.rows import Rows
 from trlap.models.base import Machine, Model
+from trlap.runs.listening import Report, unheard
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,6 +50,8 @@ class RewriteTask:
     identity: str
     folder: Path
     keep_checkpoints: bool = False
+    # takes every epoch when it is over, and first those that a checkpoint has
+    report: Report = unheard
 
 
 class Rewriter(Model):

@@ -105,7 +105,7 @@ class BiLSTMAutoEncoder(Rewriter):
                 "model.patience: there is no validation split to watch; set it to null"
             )
         self.training = prepare(self.keys, task)
-        self.history = fit(self.training, task.folder, device, task.keep_checkpoints)
+        self.history = fit(self.training, task.folder, device, task.keep_checkpoints, task.report)
         weights = self.training.model.state_dict()
         contiguous = {name: values.cpu().contiguous() for name, values in weights.items()}
         with atomic(task.folder / WEIGHTS) as file:

@@ -1,0 +1,104 @@
+"""The three guarantees of a result, side by side: claimed, exact, attacked."""
+
+from dataclasses import dataclass
+
+from trlap.runs.records import absent
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """What the mechanism's authors say."""
+
+    notion: str  # none | ε-DP | (ε, δ)-DP | metric DP
+    epsilon: float
+    log10_delta: float
+    distance: str | None = absent()  # metric DP: which one ε is multiplied with
+
+
+@dataclass(frozen=True)
+class Exact:
+    """What is true, in the worst case, at the claimed ε; all null where nothing is known, with the reason."""
+
+    notion: str | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+    log10_delta: float | None = None
+    epsilon_at_delta_1e6: float | None = None
+    reason: str | None = absent()
+
+
+@dataclass(frozen=True)
+class Empirical:
+    """What an attack showed, at the point that the claim speaks of."""
+
+    epsilon_lower: float
+    delta_lower: float
+    confidence: float
+
+
+@dataclass(frozen=True)
+class WordBounds:
+    """δ of the word that is written: from an attack below, from the noisy vector above."""
+
+    delta_lower: float | None = None
+    delta_upper: float | None = None
+    # holds | refuted | undecided; null: nothing was claimed
+    verdict: str | None = None
+
+
+@dataclass(frozen=True)
+class EpsilonDelta:
+    epsilon: float
+    log10_delta: float
+
+
+@dataclass(frozen=True)
+class Composed:
+    """The losses themselves composed, at δ = 10⁻⁶."""
+
+    epsilon: float
+    log10_delta: float
+    method: str
+
+
+@dataclass(frozen=True)
+class DocumentGuarantee:
+    """Two documents of so many words, of which all may differ."""
+
+    words: int
+    draws: int
+    claimed_basic: EpsilonDelta | None = absent()
+    basic: EpsilonDelta | None = None
+    loss_distribution: Composed | None = None
+    reason: str | None = absent()
+
+
+@dataclass(frozen=True)
+class Documents:
+    median: DocumentGuarantee
+    longest: DocumentGuarantee
+    draws_a_word: int
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """Claimed, exact, attacked. `holds` is null where nothing was claimed or nothing is known."""
+
+    claimed: Claimed
+    exact: Exact
+    empirical: Empirical | None = None
+    word: WordBounds | None = None
+    document: Documents | None = None
+    holds: bool | None = None
+
+
+@dataclass(frozen=True)
+class Attacker:
+    """The best of the attackers who name original words. `guessing` names the commonest word always."""
+
+    name: str
+    success: float
+    interval: Interval
+    guessing: float
