@@ -12,7 +12,7 @@ from pathlib import Path
 
 from trlap import cli
 from trlap.errors import TrlapError
-from trlap.report import build, draw
+from trlap.report.build import build, draw
 from trlap.report.results import collect, read, yours
 
 ROOT = Path(__file__).parent.parent

@@ -85,7 +85,7 @@ def test_help_lists_what_is_installed_and_loads_none_of_it(python: Python) -> No
 def test_one_of_each_kind_in_one_run(python: Python, tmp_path: Path) -> None:
     chosen = ("mechanism=coin", "epsilon=9", "model=echo", "model.drop=2", "classifier=centroid")
     asked = ("metrics.names=[rouge1,first_word]", "audit.attacks=[distinguish,initials]")
-    text = python("run.py", *chosen, *asked, *OWN, f"outputs={tmp_path}")
+    text = python("run.py", *chosen, *asked, *OWN, f"outputs={tmp_path}", "summary=full")
     found = only(tmp_path, "*-coin-eps9-*", "result.json")
     assert found["private_metrics"]["first_word"] > 0.5
     low, high = found["intervals"]["private_metrics"]["first_word"]

@@ -24,7 +24,7 @@ from report_helpers import (
 
 from trlap.mechanisms.registry import MECHANISMS
 from trlap.metrics.registry import METRICS
-from trlap.report import build
+from trlap.report.build import build
 from trlap.report.looks import appearance, in_order
 from trlap.report.results import collect, read
 from trlap.runs.result import RunResult, Scores

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from report_helpers import PATTERN, PUBLISHED, with_config, write_runs
 
-from trlap.report import build
+from trlap.report.build import build
 from trlap.report.render.page import _script
 from trlap.report.results import collect, read
 from trlap.runs.result import Example, RunResult, Scores, to_json, write

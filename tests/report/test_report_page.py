@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from report_helpers import LEARNED, PATTERN, PUBLISHED, write_runs
 
-from trlap.report import build
+from trlap.report.build import build
 
 EVERY = PATTERN + LEARNED
 

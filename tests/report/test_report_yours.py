@@ -10,7 +10,7 @@ import pytest
 from report_helpers import LEARNED, PATTERN, PUBLISHED, ROOT, learned, write_runs
 
 from trlap import load_results
-from trlap.report import build
+from trlap.report.build import build
 from trlap.report.results import collect, read, yours
 from trlap.runs.result import write
 

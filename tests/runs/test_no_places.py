@@ -13,9 +13,10 @@ from conftest import ROOT, TINY
 from hydra import compose, initialize_config_dir
 
 from trlap.config.door import Config, config_from
+from trlap.config.epsilon import quote
 from trlap.config.places import hidden, last_name, without_places
 from trlap.config.schema import Run as RunKeys
-from trlap.report import build
+from trlap.report.build import build
 from trlap.report.results import read
 from trlap.runs.cell import Cell
 
@@ -65,7 +66,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Config]:
     ran = subprocess.run(command, capture_output=True, text=True, cwd=home, env=environment)
     assert ran.returncode == 0, ran.stderr
     with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
-        return home, config_from(compose("config", keys))
+        return home, config_from(compose("config", quote(keys)))
 
 
 def test_no_file_of_a_run_and_of_its_report_names_a_place(done: tuple[Path, Config]) -> None:
@@ -102,7 +103,7 @@ def test_content_counts_and_not_the_place(done: tuple[Path, Config], tmp_path: P
     _, config = done
     moved = files_of(tmp_path / "elsewhere", tmp_path)
     with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
-        composed = compose("config", [*KEYS, *moved])
+        composed = compose("config", quote([*KEYS, *moved]))
     assert Cell(config_from(composed)).name == Cell(config).name
     (tmp_path / "elsewhere" / "her files" / "words.txt").write_text("soup\nis\nbad\ngood\nnew\n")
     assert Cell(config_from(composed)).name != Cell(config).name

@@ -24,6 +24,7 @@ from wandb_helpers import logged
 
 from trlap import stages
 from trlap.config.door import Config, config_from
+from trlap.config.epsilon import quote
 from trlap.mechanisms import registry
 from trlap.runs import tracked as contents
 from trlap.runs.cell import Cell
@@ -58,7 +59,7 @@ def tracked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Cell, dict[str, A
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
-        cell = Cell(config_from(compose("config", list(keys))))
+        cell = Cell(config_from(compose("config", quote(keys))))
     assert f"wandb sync {cell.folder}/wandb/offline-run-*" in done.stdout
     return cell, logged(cell.folder)
 

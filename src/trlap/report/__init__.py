@@ -2,7 +2,3 @@
 
 result.json of every run ─► results ─► tables, downstream, frontier ─► drawing/, claims ─► render/
 """
-
-from trlap.report.build import build, draw
-
-__all__ = ["build", "draw"]
