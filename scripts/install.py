@@ -4,6 +4,7 @@ Needs nothing but Python. Says what comes and how far it is; what pip says goes 
 """
 
 import argparse
+import os
 import subprocess
 import sys
 import time
@@ -31,7 +32,8 @@ def main() -> None:
         flush=True,
     )
     started = time.monotonic()
-    venv.create(VENV, with_pip=True)
+    # as `python -m venv` does it, which can be given again
+    venv.create(VENV, symlinks=os.name != "nt", with_pip=True)
     LOG.write_text("")
     install(["-r", str(LOCK)], len(wanted), started)
     install(["--no-deps", "--no-build-isolation", "--editable", str(ROOT)], len(wanted), started)

@@ -224,8 +224,8 @@ def _possible(runs: list[RunResult]) -> list[str]:
     if most > 1:
         return []
     return [
-        f"a promise of ε = {show_number(first.epsilon)} that is kept would leave at most {_share(most)} of "
-        "the words, whatever the mechanism: e^ε times the share of the commonest word"
+        f"a promise of ε = {show_number(first.epsilon)} that is kept leaves at most {_share(most)} of the "
+        "words on average, whatever the mechanism: e^ε times the share of the commonest word"
     ]
 
 
