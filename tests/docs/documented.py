@@ -51,6 +51,8 @@ class Command:
         text = self.printed
         for pattern, filling in FILLED.items():
             text = re.sub(pattern, filling, text)
+        # as a run prints it where the environment is not active
+        text = re.sub(r"(?<!\S)\.venv/bin/python (?=run\.py|scripts/)", "python ", text)
         return re.sub(r"^(?=run\.py |scripts/)", "python ", text)
 
     @property

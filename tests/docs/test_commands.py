@@ -31,7 +31,7 @@ RULES = {
     r"python scripts/privatize\.py .*(--help|-h)$": "shell",
     r"python scripts/privatize\.py .*engine=ray": "left out",
     r"python scripts/privatize\.py .*input=(?!-)": "privatize",
-    r"(cat|head) \S+ \| python scripts/privatize\.py ": "shell",
+    r"(cat|head|echo) .*\| python scripts/privatize\.py ": "shell",
     r"python scripts/(report|figure_claim)\.py": "report",
     r"python scripts/(bench|install)\.py": "help",
     r"python scripts/wandb_dashboard\.py": "left out",

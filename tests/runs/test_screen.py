@@ -16,6 +16,9 @@ from trlap.runs.result import (
     Attacker,
     Claimed,
     Details,
+    DocumentGuarantee,
+    Documents,
+    EpsilonDelta,
     Exact,
     Example,
     Guarantee,
@@ -51,7 +54,8 @@ def broken(**changes: object) -> RunResult:
         details=Details(
             sizes={"test": 400},
             examples=[Example(LONG, LONG, LONG)],
-            attacker=Attacker("bayes", 0.4, (0.3, 0.5), 0.093),
+            attacker=Attacker("bayes", 0.4, (0.3, 0.5)),
+            commonest=0.093,
         ),
     )
     return replace(made, **changes)  # type: ignore[arg-type]
@@ -92,7 +96,7 @@ def test_it_fits_whatever_the_text(columns: int) -> None:
 
 
 def test_invented_text_does_not_look_like_success() -> None:
-    assert "fluent, and invented" in screen.render([broken()])
+    assert "are invented, however fluent" in screen.render([broken()])
     learned = Scores({"n_w": 0.7, "accuracy": 0.5}, {}, {"n_w_length_alone": 0.26})
     assert "invented" not in screen.render([broken(metrics=learned)])
 
@@ -121,7 +125,7 @@ def test_the_best_attacker_is_the_one_who_names_most() -> None:
     }
     guarantee = broken().guarantee
     made = Audit(guarantee, Vocabulary(3), None, None, rates, None, [])
-    assert made.best_attacker() == Attacker("bayes", 0.4, (0.3, 0.5), 0.1)
+    assert made.best_attacker() == Attacker("bayes", 0.4, (0.3, 0.5))
     assert replace(made, attacks={"confidence": 0.95}).best_attacker() is None
 
 
@@ -130,7 +134,7 @@ def test_older_results_without_an_attacker_are_read(tmp_path: Path) -> None:
     result.write(broken(details=Details()), path)
     assert result.read(path).details.attacker is None
     result.write(broken(), path)
-    assert result.read(path).details.attacker == Attacker("bayes", 0.4, (0.3, 0.5), 0.093)
+    assert result.read(path).details.attacker == Attacker("bayes", 0.4, (0.3, 0.5))
 
 
 def test_the_python_to_type(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -170,7 +174,28 @@ def test_runs_beside_one_another(shown: Callable[..., str], tmp_path: Path) -> N
     assert {path.parent.name for path in tmp_path.glob("outputs/*/result.json")} == folders
 
 
-@pytest.mark.parametrize("wrong", ["crr", "crr@", "@8", "crr@abc", "nobody@8", "crr@-1"])
+def test_odds_are_said_of_promises_for_every_answer_alone() -> None:
+    """A δ of 10⁻⁶ would leave answers out: e to an ε at that δ bounds no odds."""
+    document = DocumentGuarantee(11, 11, None, EpsilonDelta(88.0, -math.inf), None)
+    pure = replace(kept(8).guarantee, document=Documents(document, document, 1))
+    text = " ".join(screen.render([broken(guarantee=pure)]).split())
+    assert "two words change at most 2,981-fold, between two sentences 10³⁸-fold" in text
+    loose = replace(pure, exact=Exact("(ε, δ)-DP", 8.0, 1e-6, -6.0, 3.0))
+    assert "-fold" not in screen.render([broken(guarantee=loose)])
+
+
+def test_without_noise_there_is_no_promise() -> None:
+    nothing = Guarantee(Claimed("none", math.inf, 0.0), Exact(None, math.inf, 1.0, 0.0, math.inf))
+    assert "NO PROMISE" in screen.render([broken(guarantee=nothing, mechanism="none")])
+
+
+def test_the_plan_counts_what_stands_beside(shown: Callable[..., str], run: Run) -> None:
+    text = shown("stages=[privatize]", "mechanism=krr", "beside=[crr@5]", "plan=true")
+    assert "2 cells" in text and "-crr-eps5-" in text
+    assert run("-m", *SMALL, "mechanism=krr,crr", "beside=[krr@1]").returncode == 2
+
+
+@pytest.mark.parametrize("wrong", ["crr", "crr@", "@8", "crr@abc", "nobody@8", "crr@-1", "crr@0"])
 def test_what_cannot_stand_beside_is_one_line(run: Run, tmp_path: Path, wrong: str) -> None:
     done = run(*SMALL, f"beside=['{wrong}']")
     assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr

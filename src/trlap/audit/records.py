@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from trlap.runs.records import Json, absent
 from trlap.runs.result import Attacker, Documents, Guarantee
 
-# the attacker who names the commonest word, whatever was written
-GUESSING = "most_common"
 # by the share of pairs below it, as text: "0.5" is the median
 Quantile = dict[str, float]
 
@@ -150,14 +148,13 @@ class Audit:
 
     def best_attacker(self) -> Attacker | None:
         """Who names most of the original words; None where no such attack ran."""
-        guessing = self.attacks.get(GUESSING)
         rates = {
             name: rate
             for name, rate in self.attacks.items()
             if isinstance(rate, dict) and "success" in rate
         }
-        if guessing is None or not rates:
+        if not rates:
             return None
         best = max(rates, key=lambda name: rates[name]["success"])
         low, high = rates[best]["interval"]
-        return Attacker(best, rates[best]["success"], (low, high), guessing["success"])
+        return Attacker(best, rates[best]["success"], (low, high))

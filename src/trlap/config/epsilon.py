@@ -41,7 +41,11 @@ def _quoted(word: str) -> str:
         raise _refused(word)
     if override.is_sweep_override():
         return word.removeprefix("++")
-    return f"epsilon='{canonical(override.value(), word)}'"
+    text = canonical(override.value(), word)
+    if text == "inf" and "inf" not in word.lower():
+        # a number that floats cannot hold is not the word for no noise
+        raise _refused(word)
+    return f"epsilon='{text}'"
 
 
 def canonical(value: Any, word: str) -> str:

@@ -16,12 +16,15 @@ from trlap.stages import CLASSIFY, REWRITE
 
 # what an override is of, and whether the other run has its own instead
 KEY = re.compile(r"[+~]*(\w+)")
+MOST = 2  # columns beside the first, of a screen of a hundred characters
 OWN = ("mechanism", "epsilon", "beside", "calibration", "delta")
 
 
 def configs(composed: DictConfig) -> list[Config]:
     """The run that was asked for, and then those beside it."""
     first = config_from(composed)
+    if len(first.beside) > MOST:
+        raise TrlapError(f"beside: there is room for {MOST}; leave some out")
     return [first, *(_other(first, named) for named in first.beside)]
 
 
@@ -35,13 +38,15 @@ def _other(first: Config, named: str) -> Config:
         for override in told.overrides.task
         if (match := KEY.match(override)) and match.group(1) not in OWN
     ]
-    overrides = [*shared, f"mechanism={mechanism}", *quote([f"epsilon={epsilon}"])]
     try:
-        composed = compose(told.job.config_name, overrides)
+        overrides = [*shared, f"mechanism={mechanism}", *quote([f"epsilon={epsilon}"])]
+        config = config_from(compose(told.job.config_name, overrides))
     except HydraException as error:
         # inside a task Hydra would add a line of its own
         raise TrlapError(f"beside={named}: {explain(error)}") from error
-    return _without_rewriting(config_from(composed))
+    except TrlapError as error:
+        raise TrlapError(f"beside={named}: {error}") from error
+    return _without_rewriting(config)
 
 
 def _without_rewriting(config: Config) -> Config:

@@ -1,5 +1,6 @@
 """A result from what the stages of a run wrote: the one place where a RunResult is put together."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -74,6 +75,7 @@ def build(name: str, config: Config, outputs: Outputs, command: str | None = Non
             classify=outputs.classified,
             vocabulary=outputs.vocabulary,
             attacker=outputs.attacker,
+            commonest=commonest(outputs.test),
             notes=[*outputs.corpus.notes, *outputs.notes],
         ),
         seconds=dict(outputs.seconds),
@@ -120,6 +122,12 @@ def _missing(text: str, outputs: Outputs) -> str:
     ran = outputs.private if text == "private" else outputs.trained
     stage = "privatize" if text == "private" else "rewrite"
     return f"stage {stage} did not run" if ran is None else "stage metrics did not run"
+
+
+def commonest(rows: Sequence[Row]) -> float | None:
+    """The share of the commonest word among all words of these originals."""
+    counts = Counter(word for row in rows for word in row.original.split())
+    return max(counts.values()) / counts.total() if counts else None
 
 
 def examples(rows: Sequence[Row], seed: int) -> list[Example]:

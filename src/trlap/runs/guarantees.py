@@ -96,9 +96,8 @@ class Guarantee:
 
 @dataclass(frozen=True)
 class Attacker:
-    """The best of the attackers who name original words. `guessing` names the commonest word always."""
+    """The best of the attackers who name original words."""
 
     name: str
     success: float
     interval: Interval
-    guessing: float

@@ -198,6 +198,8 @@ class Details:
     classify: Classified | None = None
     vocabulary: VocabularySize | None = None
     attacker: Attacker | None = absent()
+    # the share of the commonest word of the test split: what naming it always reaches
+    commonest: float | None = absent()
     notes: list[str] = field(default_factory=list)
     wandb: Tracked | None = None
 

@@ -18,6 +18,9 @@ EXAMPLES = 2
 LABEL = 34
 # of a sentence: odds that change e^10-fold tell any two apart
 WHOLE = 10.0
+# of a word: below, what the odds do is plain from ε
+LARGE = 3.0
+PLACES = ("path=", "outputs=", "vocabulary=", "masked_lm=")
 NOTHING = "–"
 Cell = Callable[[RunResult], str]
 
@@ -74,11 +77,11 @@ def _table(runs: list[RunResult]) -> list[str]:
         ("δ of the written word", _written),
         ("best attacker names", _named),
         (
-            "true ε of a word, δ = 10⁻⁶",
+            "true ε at δ = 10⁻⁶, a word",
             lambda run: _number(run.guarantee.exact.epsilon_at_delta_1e6),
         ),
-        (f"true ε of a sentence{_length(runs[0])}", _sentence),
-        ("VERDICT", lambda run: VERDICTS[run.guarantee.holds].upper()),
+        (f"… a sentence{_length(runs[0])}", _sentence),
+        ("VERDICT", _verdict),
     ]
     column = (WIDTH - LABEL) // max(2, len(runs))
     lines = ["".join([" " * LABEL, *(f"{title(run):<{column}}" for run in runs)])]
@@ -166,6 +169,10 @@ def _sentence(run: RunResult) -> str:
     return NOTHING if composed is None else _number(composed.epsilon)
 
 
+def _verdict(run: RunResult) -> str:
+    return VERDICTS[run.guarantee.holds].upper() if run.noisy else "NO PROMISE"
+
+
 def _share(value: float | None) -> str:
     if value is None:
         return NOTHING
@@ -179,26 +186,20 @@ def _number(value: float | None) -> str:
 def _explained(runs: list[RunResult]) -> list[str]:
     """What a reader who sees this for the first time has to know about the table."""
     lines = []
-    attacker = runs[0].details.attacker
-    if attacker is not None:
+    details = runs[0].details
+    if details.attacker is not None and details.commonest is not None:
         lines.append(
-            f"whoever always names the commonest word is right for {_share(attacker.guessing)}"
+            f"whoever always names the commonest word is right for {_share(details.commonest)}"
         )
         if any(sees_vector(run) for run in runs):
             lines[-1] += "; * sees the noisy vector, from which the word is made"
     if any(_invented(run) for run in runs):
         lines.append(
-            "the rewritten sentences are fluent, and invented: a guess keeps as many words"
+            "the rewritten sentences are invented, however fluent they read: a guess that knows the "
+            "length alone keeps as many words or more"
         )
     lines += [_broken(run) for run in runs if run.guarantee.holds is False] + _possible(runs)
-    for run in runs:
-        median = _median(run)
-        epsilon = run.guarantee.exact.epsilon_at_delta_1e6
-        if run.guarantee.holds and epsilon is not None and 3 <= epsilon < math.inf and median:
-            lines.append(
-                f"{title(run)}: the odds between two words change at most {_odds(epsilon)}-fold, "
-                f"between two sentences {_odds(_composed(median))}-fold{_no_protection(median)}"
-            )
+    lines += [line for run in runs if (line := _odds_of(run))]
     if runs[0].details.vocabulary and not runs[0].details.vocabulary.public:
         lines.append("the vocabulary was made from the training split, which is taken to be public")
     return [part for line in lines for part in _wrapped(line)]
@@ -211,35 +212,45 @@ def _broken(run: RunResult) -> str:
     return f"{title(run)} does not keep its promise: δ{of} is {_true(run)} and not {claimed}"
 
 
-def _no_protection(median: DocumentGuarantee) -> str:
-    return ": no protection of a sentence as a whole" if _composed(median) > WHOLE else ""
+def _odds_of(run: RunResult) -> str | None:
+    """Of a promise that is kept for every answer, δ = 0: what it lets the odds do."""
+    exact, median = run.guarantee.exact, _median(run)
+    basic = None if median is None else median.basic
+    if not run.guarantee.holds or exact.epsilon is None or exact.log10_delta != -math.inf:
+        return None
+    if basic is None or basic.log10_delta != -math.inf or exact.epsilon < LARGE:
+        return None
+    whole = ": no protection of a sentence as a whole" if basic.epsilon > WHOLE else ""
+    return (
+        f"{title(run)}: the odds between two words change at most {_odds(exact.epsilon)}-fold, "
+        f"between two sentences {_odds(basic.epsilon)}-fold{whole}"
+    )
 
 
 def _possible(runs: list[RunResult]) -> list[str]:
     """Σ_w π(w) Q(w|w) ≤ e^ε Σ_w π(w) Q(w|v) ≤ e^ε max π: what any mechanism that is ε-DP can keep."""
-    first, attacker = runs[0], runs[-1].details.attacker
-    if first.guarantee.holds is not False or attacker is None or len(runs) == 1:
+    first, share = runs[0], runs[0].details.commonest
+    if first.guarantee.holds is not False or share is None or len(runs) == 1:
         return []
-    most = math.exp(first.epsilon) * attacker.guessing
+    most = math.exp(first.epsilon) * share
     if most > 1:
         return []
     return [
-        f"a promise of ε = {show_number(first.epsilon)} that is kept leaves at most {_share(most)} of the "
-        "words on average, whatever the mechanism: e^ε times the share of the commonest word"
+        f"a promise of ε = {show_number(first.epsilon)} that is kept, with δ = 0, leaves at most "
+        f"{_share(most)} of the words on average, whatever the mechanism: e^ε times the share of the "
+        "commonest word"
     ]
 
 
 def _wrapped(line: str) -> list[str]:
-    return textwrap.wrap(line, WIDTH, initial_indent="  · ", subsequent_indent="    ")
+    return textwrap.wrap(
+        line, WIDTH, initial_indent="  · ", subsequent_indent="    ", break_on_hyphens=False
+    )
 
 
 def _invented(run: RunResult) -> bool:
     guess, kept = run.metrics.n_w_length_alone, run.metrics.value("n_w")
     return guess is not None and kept is not None and kept <= guess
-
-
-def _composed(median: DocumentGuarantee) -> float:
-    return math.inf if median.loss_distribution is None else median.loss_distribution.epsilon
 
 
 def _odds(epsilon: float) -> str:
@@ -251,19 +262,19 @@ def _odds(epsilon: float) -> str:
 
 def _next(run: RunResult) -> list[str]:
     """Lines that work as they are printed."""
-    python = interpreter()
-    data = "" if run.dataset == "demo" else f" dataset={run.dataset}"
-    other = "mechanism=trlap epsilon=0.1" if run.guarantee.holds else "mechanism=crr epsilon=8"
+    python, command = interpreter(), run.provenance.command
     ideas = [
-        (f"{python} run.py {other}{data} summary=full", "all metrics"),
         (f"{python} run.py -m experiment=smoke plan=true", "what would run"),
         (f"echo 'Call Mary.' | {python} scripts/privatize.py input=- output=- epsilon=8", ""),
     ]
-    lines = []
-    for number, (line, why) in enumerate(ideas):
-        label = "" if number else "try next"
-        lines.append(_cut(f"  {label:<10}{line:<66}{why}") if why else f"  {label:<10}{line}")
-    return lines
+    # a command has the names of files and not their places
+    if command is not None and not any(key in command for key in PLACES):
+        ideas.insert(0, (f"{command.replace('python', python, 1)} summary=full", "all metrics"))
+    labels = ["try next", *[""] * len(ideas)]
+    return [
+        f"  {label:<10}{line:<64}  {why}".rstrip()
+        for label, (line, why) in zip(labels, ideas, strict=False)
+    ]
 
 
 def _cut(line: str) -> str:

@@ -12,7 +12,7 @@ from omegaconf import DictConfig, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from trlap import stages
-from trlap.config.door import config_from
+from trlap.config.door import Config, config_from
 from trlap.config.epsilon import quote, unquoted
 from trlap.config.messages import explain, one_line
 from trlap.errors import TrlapError
@@ -74,7 +74,7 @@ def expand(composed: DictConfig, lines: list[list[str]], loader: "ConfigLoader")
             cfg = loader.load_sweep_config(composed, job.overrides)
             with open_dict(cfg):
                 del cfg["hydra"]
-            job.cell = checked(cfg)
+            job.cell = checked(config_from(cfg))
         except (HydraException, OmegaConfBaseException) as error:
             job.reason = one_line(explain(error))
         except TrlapError as error:
@@ -87,9 +87,8 @@ def expand(composed: DictConfig, lines: list[list[str]], loader: "ConfigLoader")
     return list(jobs.values())
 
 
-def checked(composed: DictConfig) -> Cell:
+def checked(config: Config) -> Cell:
     """A cell that can start, as far as can be known before; its data may still be missing."""
-    config = config_from(composed)
     stages.check(config)
     cell = Cell(config)
     # so that its name is made, which may find a file missing

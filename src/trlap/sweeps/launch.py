@@ -34,6 +34,8 @@ def sweep(
     composed: DictConfig, lines: list[list[str]], loader: "ConfigLoader", launcher: "Launcher"
 ) -> None:
     """Ends the process with exit code 1 if a cell failed or is invalid."""
+    if composed.beside:
+        raise TrlapError("beside: a sweep shows its cells one by one; leave it out")
     jobs = expand(composed, lines, loader)
     if composed.plan:
         print(plan(jobs))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from omegaconf import DictConfig
 
-from trlap.runs import manifest
+from trlap.runs import beside, manifest
 from trlap.runs.cell import Cell
 from trlap.runs.summary import headline
 from trlap.sweeps.grid import Job, checked
@@ -17,9 +17,9 @@ from trlap.sweeps.view import cells, duration
 
 
 def plan_of(composed: DictConfig) -> str:
-    """The plan of a single run."""
-    cell = checked(composed)
-    return plan([Job([], cell.name, cell, before=cell.status())])
+    """The plan of a single run, and of those beside it."""
+    cells_of_it = [checked(config) for config in beside.configs(composed)]
+    return plan([Job([], cell.name, cell, before=cell.status()) for cell in cells_of_it])
 
 
 @dataclass(frozen=True)
