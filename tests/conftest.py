@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import warm
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
@@ -75,9 +76,16 @@ def run(tmp_path: Path) -> Run:
     def run(*overrides: str, **environment: str) -> subprocess.CompletedProcess[str]:
         # two workers share two cores; W&B has tests of its own
         ours = (f"outputs={tmp_path}/outputs", "threads=1", "wandb.mode=disabled")
-        command = [sys.executable, str(ROOT / "run.py"), *ours, *overrides]
+        command = [str(ROOT / "run.py"), *ours, *overrides]
+        if not environment:
+            return warm.run(command, ROOT)
+        # libraries read variables while they are loaded
         return subprocess.run(
-            command, capture_output=True, text=True, cwd=ROOT, env={**os.environ, **environment}
+            [sys.executable, *command],
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            env={**os.environ, **environment},
         )
 
     return run

@@ -1,10 +1,10 @@
 """Command lines that are refused before Hydra composes them, each in one line that says what to type."""
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import warm
 from conftest import ROOT, Run
 
 from trlap.config import command
@@ -104,11 +104,12 @@ def test_a_single_cell_of_an_experiment_runs(run: Run) -> None:
     [
         (["-m", "mechanism=glob(zzz*)"], "the sweep has no cell"),
         (["-m", "hydra.launcher.n_jobs=2"], "as in hydra/launcher=workers"),
+        (["-m", "hydra.launcher.n_jobs=0"], "-1 for as many as there are cores"),
+        (["beside=crr@8"], "beside: write a list, in brackets, as beside=[a,b]"),
         (["-m", "hydra/launcher=nosuch"], "hydra/launcher=nosuch: there is none; choose from"),
     ],
 )
-def test_bad_sweeps_are_one_line(overrides: list[str], message: str) -> None:
-    command_line = [sys.executable, "run.py", *overrides, "plan=true"]
-    done = subprocess.run(command_line, capture_output=True, text=True, cwd=ROOT)
+def test_bad_commands_are_one_line(overrides: list[str], message: str) -> None:
+    done = warm.run(["run.py", *overrides, "plan=true"], ROOT)
     assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
     assert message in done.stderr

@@ -67,7 +67,6 @@ def test_no_digit_is_lost(value: float) -> None:
         "epsilon=",
         "epsilon=''",
         "epsilon=(",
-        "+epsilon=1",
         "~epsilon",
         "epsilon@x=1",
         "epsilon=1" + "0" * 400,
@@ -76,6 +75,11 @@ def test_no_digit_is_lost(value: float) -> None:
 def test_what_is_no_number_is_refused_in_one_line(word: str) -> None:
     with pytest.raises(TrlapError, match="give a number above 0, as epsilon=0.1, or epsilon=inf"):
         quote([word])
+
+
+def test_there_is_nothing_to_add() -> None:
+    with pytest.raises(TrlapError, match=r"\+epsilon=1: there is an epsilon already; leave the \+"):
+        quote(["+epsilon=1"])
 
 
 def test_sweeps_and_other_keys_are_left_to_hydra() -> None:
@@ -134,14 +138,6 @@ def test_a_bad_number_spoils_its_cell_alone(run: Run) -> None:
     assert done.returncode == 1
     assert "1 to do, 2 invalid" in done.stdout
     assert "epsilon=abc: give a number above 0" in done.stdout
-
-
-@pytest.mark.parametrize("launcher", ["workers", "slurm_local"])
-def test_launchers_take_any_number(run: Run, tmp_path: Path, launcher: str) -> None:
-    few = ("mechanism=krr", "stages=[privatize]", "epsilon=0.37,5.0", *TINY)
-    done = run("-m", f"hydra/launcher={launcher}", *few)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert len(list(tmp_path.glob("outputs/*-krr-eps*/result.json"))) == 2
 
 
 def test_help_lists_them(run: Run) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import warm
 import yaml
 from conftest import ROOT
 from documented import Command
@@ -104,17 +105,9 @@ def environment(project: Path) -> dict[str, str]:
 
 
 def call_all(project: Path, calls: list[list[str]]) -> list[tuple[int, str]]:
-    """Exit code and output of each script with its arguments, in one process."""
-    driver = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("command_driver.py"))],
-        input=json.dumps(calls),
-        capture_output=True,
-        text=True,
-        cwd=project,
-        env=environment(project),
-    )
-    assert driver.returncode == 0, driver.stderr
-    return [(done["code"], done["output"]) for done in json.loads(driver.stdout)]
+    """Exit code and output of each script with its arguments."""
+    done = [warm.run(call, project, environment(project)) for call in calls]
+    return [(each.returncode, each.stdout + each.stderr) for each in done]
 
 
 def shell(project: Path, line: str) -> subprocess.CompletedProcess[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import warm
 from conftest import ROOT
 from hydra import compose, initialize_config_dir
 
@@ -28,6 +29,8 @@ def script(
     *overrides: str, given: bytes | None = None, **environment: str
 ) -> subprocess.CompletedProcess[bytes]:
     """`python scripts/privatize.py <overrides>`, with `given` on standard input."""
+    if not environment:
+        return warm.run_bytes([*COMMAND[1:], *overrides], ROOT, given=given or b"")
     everything = {**os.environ, **environment}
     command = [*COMMAND, *overrides]
     return subprocess.run(command, capture_output=True, cwd=ROOT, input=given, env=everything)

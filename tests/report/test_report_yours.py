@@ -2,11 +2,11 @@
 
 import json
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import warm
 from report_helpers import LEARNED, PATTERN, PUBLISHED, ROOT, learned, write_runs
 
 from trlap import load_results
@@ -53,8 +53,7 @@ def test_the_readers_runs_are_marked_on_the_page_and_in_the_frontier(
 
 
 def run(script: str, *options: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ROOT / "scripts" / script), *options]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    return warm.run([str(ROOT / "scripts" / script), *options], cwd)
 
 
 def test_a_report_on_named_places_has_a_folder_of_its_own(

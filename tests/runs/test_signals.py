@@ -48,6 +48,7 @@ def test_a_signal_in_training_is_an_interruption(number: signal.Signals, tmp_pat
     out, err = process.communicate(timeout=60)
     assert process.returncode == 128 + number
     assert "results" not in out and "Traceback" not in err, err
+    assert err.endswith("interrupted; the same command goes on from what is done\n")
     (status,) = statuses(tmp_path)
     assert status["status"] == "interrupted" and status["stage"] == "rewrite"
     # nobody holds it any more
@@ -72,6 +73,7 @@ def test_a_sweep_with_workers_says_which_cells_were_interrupted(tmp_path: Path) 
     _, err = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGTERM
     assert "Traceback" not in err, err
+    assert err.endswith("interrupted; 0 of 2 cells are done, the same command does the rest\n")
     assert [status["status"] for status in statuses(tmp_path)] == ["interrupted"] * 2
 
 
@@ -91,6 +93,20 @@ def test_what_is_ignored_stays_ignored_and_a_lost_signal_is_not_forgotten() -> N
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_what_belongs_together_is_done_before_a_signal_raises() -> None:
+    done = []
+    with pytest.raises(SystemExit), signals.heeded():
+        with signals.deferred():
+            os.kill(os.getpid(), signal.SIGTERM)
+            done.append("first")
+            with signals.deferred():
+                done.append("second")
+            done.append("third")
+        done.append("too late")
+    assert done == ["first", "second", "third"]
+    assert not signals.received()
 
 
 def test_a_worker_ends_by_the_signal_itself() -> None:

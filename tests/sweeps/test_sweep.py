@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import warm
 from conftest import ROOT, TINY, Run, until
 
 from trlap.config.door import Config
@@ -37,10 +38,9 @@ def start(*overrides: str) -> "subprocess.Popen[str]":
 
 def sweep(outputs: Path, *overrides: str, code: int = 0) -> str:
     """What a sweep prints."""
-    process = start(f"outputs={outputs}", *overrides)
-    out, err = process.communicate()
-    assert process.returncode == code, out + err
-    return out
+    done = warm.run([str(ROOT / "run.py"), "-m", f"outputs={outputs}", *overrides], ROOT)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout
 
 
 def read(folder: Path, name: str) -> dict[str, Any]:

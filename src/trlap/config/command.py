@@ -97,6 +97,10 @@ def check_run(arguments: Sequence[str]) -> None:
         raise TrlapError(
             f"{swept[0].input_line}: this is a sweep: add -m, as in `{typed(['-m', *arguments])}`"
         )
+    if command.value("hydra.launcher.n_jobs") == "0":
+        raise TrlapError(
+            "hydra.launcher.n_jobs=0: give how many cells run at once, or -1 for as many as there are cores"
+        )
     launcher = command.value(LAUNCHER)
     if launcher in ON_RAY and not has_ray():
         raise TrlapError(f"{LAUNCHER}={launcher}: Ray is not installed; `make ray` does it")

@@ -37,6 +37,8 @@ def _quoted(word: str) -> str:
         # nothing that a number looks like
         raise _refused(word) from None
     plain = word.startswith("epsilon=") or word.startswith("++epsilon=")
+    if word.startswith("+epsilon="):
+        raise TrlapError(f"{word}: there is an epsilon already; leave the + out, as epsilon=0.1")
     if not plain:
         raise _refused(word)
     if override.is_sweep_override():

@@ -43,6 +43,8 @@ def explain(error: Exception) -> str:
         return f"no such group: {match.group(1)}; `--help` lists those that this command has"
     if re.match(r"LexerNoViableAlt|mismatched input|extraneous input|no viable alt", text):
         return UNREADABLE
+    if key and "is not a ListConfig" in text:
+        return f"{key.group(1)}: write a list, in brackets, as {key.group(1)}=[a,b]"
     line = one_line(re.split(r"\n\s*full_key:", text)[0])
     return f"{key.group(1)}: {line}" if key else line
 

@@ -239,9 +239,10 @@ class Checkpoints(Checkpoint):
         names = [f"epoch{len(losses)}"] if self.keep else []
         if self.best and losses[-1] < min(losses[:-1], default=math.inf):
             names.append("best")
-        for name in [*names, "last"]:
-            trainer.save_checkpoint(self.folder / f"{name}.ckpt", weights_only=False)
-        self.report(training.history[-1])
+        with signals.deferred():
+            for name in [*names, "last"]:
+                trainer.save_checkpoint(self.folder / f"{name}.ckpt", weights_only=False)
+            self.report(training.history[-1])
 
 
 class EpochsFromOne(RichProgressBar):

@@ -24,16 +24,16 @@ def own_text(privatizer: "Privatizer", output: str) -> str:
     ]
     lines.append(row("guarantee", guarantee_line(guarantee(mechanism))))
     for label, count in (("median", _median(lengths)), ("longest", max(lengths, default=0))):
-        if count:
+        if count and mechanism.private:
             lines.append(row("", _document(mechanism, label, count)))
     known = f"{privatizer.unknown:,} of {words:,} words are outside the vocabulary"
     if privatizer.oov == "keep":
         lines.append(row("LEAKED", f"{known} and were let through unprotected (oov=keep)"))
     else:
-        lines.append(row("unknown", f"{known}; each was privatised as <unk>"))
-    lines.append(
-        row("note", "case and spacing are normalised; every word was privatised once, for itself")
-    )
+        read = "privatised as" if mechanism.private else "replaced by"
+        lines.append(row("unknown", f"{known}; each was {read} <unk>"))
+    done = "every word was privatised once, for itself" if mechanism.private else "that is all"
+    lines.append(row("note", f"case and spacing are normalised; {done}"))
     unprotected = "the number of words in a text, the order of texts, labels and other columns"
     lines.append(row("", f"not protected: {unprotected},"))
     lines.append(row("", "names of columns, and of parquet its metadata and index"))

@@ -19,12 +19,12 @@ from typing import Any
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import OmegaConf
 
-from trlap import stages
+from trlap import progress, stages
 from trlap.config import schema
 from trlap.config.door import Config
 from trlap.config.epsilon import unquoted
 from trlap.config.places import hidden
-from trlap.errors import TrlapError
+from trlap.errors import TrlapError, tell
 from trlap.files import (
     file_sha256,
     read_json,
@@ -174,6 +174,9 @@ class Cell(Listener):
                 # a full disk must not hide what went wrong
                 with suppress(TrlapError):
                     self.note(status=state, error=reason, seconds=time.time() - started)
+                # a sweep says it of all its cells
+                if stopped and not progress.quiet:
+                    tell("interrupted; the same command goes on from what is done")
                 signals.check()
                 raise
             self.note(

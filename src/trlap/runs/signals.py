@@ -10,6 +10,8 @@ from types import FrameType
 # what a cluster, a service manager or a closed terminal sends
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 _received: list[int] = []
+# how many `deferred` are open
+_open = 0
 
 
 class Stopped(SystemExit):
@@ -22,7 +24,7 @@ class Stopped(SystemExit):
 def _stop(number: int, frame: FrameType | None) -> None:
     """Only the first one raises, since a second would break off the tidying up."""
     _received.append(number)
-    if len(_received) == 1:
+    if len(_received) == 1 and not _open:
         raise Stopped(number)
 
 
@@ -35,6 +37,19 @@ def check() -> None:
     """Raise again: an exception in the wrong place, such as a destructor, is lost. Long loops ask for it."""
     if received():
         raise Stopped(_received[0])
+
+
+@contextmanager
+def deferred() -> Iterator[None]:
+    """What is done inside belongs together: a signal that comes meanwhile raises at its end."""
+    global _open
+    _open += 1
+    try:
+        yield
+    finally:
+        _open -= 1
+    if not _open:
+        check()
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from trlap import progress
 from trlap.config.door import config_from
-from trlap.errors import TrlapError
+from trlap.errors import TrlapError, tell
 from trlap.files import digest, make_folder, write_text
 from trlap.runs import pipeline, signals
 from trlap.runs.lock import Busy
@@ -48,8 +48,13 @@ def sweep(
         try:
             with view(jobs):
                 _launch(cells, launcher, name, stop)
-        except BaseException:
+        except BaseException as error:
             _say_interrupted(cells)
+            if signals.received() or not isinstance(error, Exception):
+                done = sum(job.state() not in OPEN for job in cells)
+                tell(
+                    f"interrupted; {done} of {len(cells)} cells are done, the same command does the rest"
+                )
             raise
         print(table(jobs))
     if any(job.state() in ("failed", "invalid") for job in jobs):
