@@ -169,13 +169,28 @@ def test_every_sweep_composes(config: Callable[..., Config]) -> None:
                 pytest.fail(f"{command.place}: {' '.join(settings)}: {error}")
 
 
-def test_first_sweeps_of_the_readme_are_planned(project: Path) -> None:
-    """The whole grid by the sweeper itself, as they are printed; nothing runs. The first three: grids are long."""
-    printed = [command for command in tried("sweep") if command.place.startswith("README")][:3]
-    calls = [["run.py", *command.overrides, "plan=true"] for command in printed]
-    for command, (code, output) in zip(printed, sandbox.call_all(project, calls), strict=True):
+def planned(project: Path, sweeps: list[Command]) -> None:
+    """The whole grid by the sweeper itself, as it is printed; nothing runs."""
+    calls = [["run.py", *command.overrides, "plan=true"] for command in sweeps]
+    for command, (code, output) in zip(sweeps, sandbox.call_all(project, calls), strict=True):
         assert code == 0, f"{command.place}: {output}"
         assert output.startswith("plan · "), output
+
+
+def test_sweeps_of_the_readme_are_planned(project: Path) -> None:
+    planned(project, [each for each in tried("sweep") if each.place.startswith("README")])
+
+
+@pytest.mark.slow
+def test_all_other_sweeps_are_planned(project: Path) -> None:
+    """Some have hundreds of cells."""
+    planned(project, [each for each in tried("sweep") if not each.place.startswith("README")])
+
+
+def test_a_sweep_is_run_small(project: Path) -> None:
+    call = ["run.py", "-m", "experiment=smoke", *sandbox.SMALL_RUN]
+    ((code, output),) = sandbox.call_all(project, [call])
+    assert code == 0 and "trlap · 4 cells · 4 ok" in output, output
 
 
 def test_runs_are_run_small(project: Path) -> None:
