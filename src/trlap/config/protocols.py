@@ -1,12 +1,13 @@
-"""The two protocols, and every difference between them: nobody else asks which one it is.
+"""The protocols, and every difference between them: nobody else asks which one it is.
 
-`paper` is Algorithm 1 as written. `release` is what the authors' published code does; its mechanisms, with
-what differs in their noise, are in `trlap.mechanisms.released`. Settings that are keys (layers, word noise,
-dropout, clip) stand in `conf/protocol/`.
+`paper` is Algorithm 1 as written. `release` is what the head of the authors' repository does, the code of
+Figure 4; `tables` is the earlier state of it from which Tables 1 to 3 come. The noise of both is in
+`trlap.mechanisms.released`. Settings that are keys (layers, word noise, dropout, clip) stand in
+`conf/protocol/`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,12 @@ class Protocol:
     redraws: bool
     # The rewriter's code is drawn around its mean, at test time too.
     samples_code: bool
+    # All sentences of a batch have equally many words; else they are neighbours in length.
+    one_length_batches: bool
+    # Texts are written from the code's mean; the loss is of the drawn code all the same.
+    writes_from_mean: bool
+    # The authors' Loss is of sentences that were trained on: their validation set was a sample of them.
+    loss_on_training: bool
     # The classifier starts from the embedding that the rewriter has fine-tuned.
     classifier_takes_embedding: bool
     # Of `conf/protocol/`: keys that it sets where a model or a classifier has them.
@@ -32,6 +39,9 @@ PAPER = Protocol(
     released=False,
     redraws=False,
     samples_code=False,
+    one_length_batches=False,
+    writes_from_mean=False,
+    loss_on_training=False,
     classifier_takes_embedding=False,
     sets={},
     first_lines=None,
@@ -41,8 +51,18 @@ RELEASE = Protocol(
     released=True,
     redraws=True,
     samples_code=True,
+    one_length_batches=False,
+    writes_from_mean=False,
+    loss_on_training=False,
     classifier_takes_embedding=True,
     sets={"model": ("layers", "word_noise"), "classifier": ("dropout",)},
     first_lines=100,
 )
-PROTOCOLS = {protocol.name: protocol for protocol in (PAPER, RELEASE)}
+TABLES = replace(
+    RELEASE,
+    name="tables",
+    one_length_batches=True,
+    writes_from_mean=True,
+    loss_on_training=True,
+)
+PROTOCOLS = {protocol.name: protocol for protocol in (PAPER, RELEASE, TABLES)}

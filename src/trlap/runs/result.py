@@ -102,7 +102,7 @@ class Draws:
 
 @dataclass(frozen=True)
 class Trained:
-    """What the rewriter says of its training. Losses are of the test split."""
+    """What the rewriter says of its training. Losses are of the test split, but for `training_loss`."""
 
     loss: float | None = None
     token_loss: float | None = None
@@ -110,6 +110,8 @@ class Trained:
     history: list[Epoch] = field(default_factory=list)
     precision: str | None = None
     draws: dict[str, Draws] = field(default_factory=dict)
+    # of a sample of the training sentences, as the authors computed it (`Protocol.loss_on_training`)
+    training_loss: float | None = absent()
 
 
 @dataclass(frozen=True)
