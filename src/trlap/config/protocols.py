@@ -28,6 +28,11 @@ class Protocol:
     loss_on_training: bool
     # The classifier starts from the embedding that the rewriter has fine-tuned.
     classifier_takes_embedding: bool
+    # The classifier reads lemmatised words, each with the next one's vector, and averages over the padding:
+    # `trlap.models.classifiers._released`.
+    classifier_reads_as_released: bool
+    # Vectors of embedding=random have coordinates from N(0, 1), so about the length √d; else the length 1.
+    random_is_normal: bool
     # Of `conf/protocol/`: keys that it sets where a model or a classifier has them.
     sets: Mapping[str, tuple[str, ...]]
     # The authors computed N_w and BERTScore (its precision) on so many lines; null: on all.
@@ -43,6 +48,8 @@ PAPER = Protocol(
     writes_from_mean=False,
     loss_on_training=False,
     classifier_takes_embedding=False,
+    classifier_reads_as_released=False,
+    random_is_normal=False,
     sets={},
     first_lines=None,
 )
@@ -55,6 +62,8 @@ RELEASE = Protocol(
     writes_from_mean=False,
     loss_on_training=False,
     classifier_takes_embedding=True,
+    classifier_reads_as_released=True,
+    random_is_normal=True,
     sets={"model": ("layers", "word_noise"), "classifier": ("dropout",)},
     first_lines=100,
 )
