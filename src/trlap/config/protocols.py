@@ -3,7 +3,8 @@
 `paper` is Algorithm 1 as written. `release` is what the head of the authors' repository does, the code of
 Figure 4; `tables` is the earlier state of it from which Tables 1 to 3 come. The noise of both is in
 `trlap.mechanisms.released`. Settings that are keys (layers, word noise, dropout, clip) stand in
-`conf/protocol/`.
+`conf/protocol/`. All differences side by side, with their sources: docs/reproduction.md, "Which code made
+which number".
 """
 
 from collections.abc import Mapping
