@@ -174,7 +174,7 @@ def epoch(
     def step(number: int, batch: Tensor) -> None:
         rows = batch.to(DEVICE)
         with training.drawn("train", 0, number) as source, mixed():
-            loss, _ = training.loss(rows, training.code(rows, source))
+            loss, _ = training.loss(rows, training.code(rows, source).drawn())
         (loss / len(rows)).backward()
         torch.nn.utils.clip_grad_norm_(training.parameters(), 5.0)
         optimizer.step()

@@ -224,7 +224,7 @@ def test_the_authors_took_the_precision_of_the_first_lines(tiny_bert: Path) -> N
     old, new = ["good food .", "cold soup", "soup"], ["cold food .", "good good soup", "soup"]
     scene = Scene(config(0, str(tiny_bert), 2), first_lines=2)
     first = score(old[:2], new[:2], model=str(tiny_bert), num_layers=2)
-    released = measure(Texts("rewritten", old, new), scene).details["as_released"]
+    released = measure(Texts("rewritten", old, new), scene).as_released
     assert released["bertscore"] == pytest.approx(first.details["bertscore_precision"])
     assert released["bertscore"] != pytest.approx(first.values["bertscore"])
 

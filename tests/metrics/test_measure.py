@@ -117,19 +117,21 @@ def test_the_first_lines_of_the_rewritten_text_as_released() -> None:
     scene = Scene(config(), first_lines=2)
     scores = measure(Texts("rewritten", old, new, train=["a b"]), scene)
     assert scores.values["n_w"] == pytest.approx(3 / 6)
-    assert scores.details["as_released"] == {"n_w": 3 / 4, "bertscore": None}
+    assert scores.as_released["n_w"] == 3 / 4
+    assert scores.as_released["bertscore"] is None
+    assert set(scores.as_released) == {"rouge1", "bleu", "n_w", "bertscore"}
     assert scores.details["n_w_length_alone"] == pytest.approx(2 / 6)
     unasked = measure(Texts("rewritten", old, new), replace(scene, config=config(names=["rouge1"])))
-    assert unasked.details["as_released"] == {"n_w": None, "bertscore": None}
+    assert [n for n, value in unasked.as_released.items() if value is not None] == ["rouge1"]
     wordless = measure(Texts("rewritten", ["", "", "a"], ["", "", "a"]), scene)
     assert wordless.values["n_w"] == 1
-    assert wordless.details["as_released"]["n_w"] is None
+    assert wordless.as_released["n_w"] is None
 
 
 def test_nothing_was_released_of_the_private_text_or_under_the_paper() -> None:
     scene = word_scene(["a"], [[1.0]], first_lines=1)
-    assert "as_released" not in measure(Texts("private", ["a"], ["a"]), scene).details
-    assert "as_released" not in score(["a"], ["a"]).details
+    assert measure(Texts("private", ["a"], ["a"]), scene).as_released == {}
+    assert score(["a"], ["a"]).as_released == {}
 
 
 # ---------------------------------------------------------------- a metric of another package

@@ -152,7 +152,7 @@ def test_a_batch_of_one_and_a_full_batch_have_the_same_loss(tmp_path: Path) -> N
 
     def loss(*chosen: int) -> float:
         index = torch.tensor(chosen)
-        return training.loss(index, training.code(index, generator))[0].item()
+        return training.loss(index, training.code(index, generator).drawn())[0].item()
 
     alone = [loss(i) for i in range(len(texts))]
     assert loss(*range(len(texts))) == pytest.approx(sum(alone), rel=1e-5)

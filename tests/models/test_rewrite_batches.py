@@ -19,6 +19,20 @@ def test_every_sentence_once_and_neighbours_in_length() -> None:
     assert max(spread) <= 3  # 29 lengths over 15 batches
 
 
+def test_batches_of_one_length() -> None:
+    batches = cut(LENGTHS, 16, [1, 0], one_length=True)
+    assert sorted(np.concatenate(batches)) == list(range(1000))
+    assert max(map(len, batches)) == 16
+    assert all(np.ptp(LENGTHS[batch]) == 0 for batch in batches)
+    counts = np.bincount(LENGTHS)
+    # of every length one batch at most is smaller
+    assert len(batches) == sum(-(-counts // 16))
+    again = cut(LENGTHS, 16, [1, 1], one_length=True)
+    assert {frozenset(b) for b in batches} != {frozenset(b) for b in again}
+    assert len(again) == len(batches)
+    assert cut(LENGTHS[:0], 16, [0], one_length=True) == []
+
+
 def test_the_order_is_keyed() -> None:
     def order(*key: int) -> list[list[int]]:
         return [batch.tolist() for batch in cut(LENGTHS, 64, key)]

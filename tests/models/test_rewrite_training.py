@@ -13,14 +13,13 @@ import torch
 from rewrite_helpers import NOISY, released, rows, run
 from safetensors.torch import load_file
 
-from trlap.config.protocols import RELEASE
+from trlap.config.protocols import PROTOCOLS, RELEASE
 from trlap.errors import TrlapError
 from trlap.mechanisms.released.base import ReleasedMechanism
 from trlap.models.training import Training
 from trlap.runs.result import Draws, Epoch
 
 KEYS: Mapping[str, Any] = {
-    "protocol": RELEASE,
     "layers": 2,
     "word_noise": NOISY,
     "decay": "linear",
@@ -32,7 +31,7 @@ KEYS: Mapping[str, Any] = {
 Noises = list[tuple[torch.Tensor, torch.Tensor]]
 
 
-def killed(folder: Path) -> None:
+def killed(folder: Path, protocol: str) -> None:
     """In a process of its own: dies in the second batch of the fourth epoch."""
     step = Training.training_step
 
@@ -42,12 +41,13 @@ def killed(folder: Path) -> None:
         return step(self, batch)
 
     Training.training_step = dying  # type: ignore[method-assign]
-    run(folder, mechanism=released(), **KEYS)
+    run(folder, mechanism=released(), protocol=PROTOCOLS[protocol], **KEYS)
 
 
-def test_a_killed_run_ends_like_one_that_was_not(tmp_path: Path) -> None:
+@pytest.mark.parametrize("protocol", ["release", "tables"])
+def test_a_killed_run_ends_like_one_that_was_not(tmp_path: Path, protocol: str) -> None:
     process = subprocess.run(
-        [sys.executable, __file__, str(tmp_path / "killed")], capture_output=True
+        [sys.executable, __file__, str(tmp_path / "killed"), protocol], capture_output=True
     )
     assert process.returncode == -signal.SIGKILL, process.stderr.decode()
     names = {path.name for path in (tmp_path / "killed").iterdir()}
@@ -55,8 +55,8 @@ def test_a_killed_run_ends_like_one_that_was_not(tmp_path: Path) -> None:
     before = torch.load(tmp_path / "killed" / "last.ckpt", weights_only=True)
     assert len(before["history"]) == 3
 
-    resumed = run(tmp_path / "killed", mechanism=released(), **KEYS)
-    whole = run(tmp_path / "whole", mechanism=released(), **KEYS)
+    known: dict[str, Any] = {"mechanism": released(), "protocol": PROTOCOLS[protocol], **KEYS}
+    resumed, whole = run(tmp_path / "killed", **known), run(tmp_path / "whole", **known)
     # not trained again
     assert resumed.trained.history[:3] == [Epoch(**entry) for entry in before["history"]]
     losses = [
@@ -66,6 +66,7 @@ def test_a_killed_run_ends_like_one_that_was_not(tmp_path: Path) -> None:
     assert losses[0] == losses[1]
     assert resumed.texts == whole.texts
     assert resumed.trained.loss == whole.trained.loss
+    assert resumed.trained.training_loss == whole.trained.training_loss
     assert resumed.trained.draws == whole.trained.draws
     one, two = load_file(resumed.weights), load_file(whole.weights)
     assert one.keys() == two.keys()
@@ -183,4 +184,4 @@ def test_the_released_code_is_drawn_at_test_time_too(tmp_path: Path) -> None:
 
 
 if __name__ == "__main__":
-    killed(Path(sys.argv[1]))
+    killed(Path(sys.argv[1]), sys.argv[2])

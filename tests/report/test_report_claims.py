@@ -28,7 +28,7 @@ def test_claims_are_computed(tmp_path: Path) -> None:
     assert found[COLLAPSE, "paper"] == "not yet run"
     assert found[FIRST, "release"] == "confirmed"
     assert found[PRIVATE, "paper"] == "refuted"
-    assert found[VARIANCE, "both"] == "confirmed"
+    assert found[VARIANCE, "all"] == "confirmed"
 
 
 def test_a_changed_number_changes_the_verdict(tmp_path: Path) -> None:

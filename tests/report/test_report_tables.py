@@ -1,5 +1,6 @@
 """The paper's tables: every published number with ours beside it."""
 
+import csv
 import math
 import shlex
 from collections.abc import Callable
@@ -8,13 +9,14 @@ from pathlib import Path
 
 import pytest
 from omegaconf import DictConfig
-from report_helpers import PATTERN, PUBLISHED, rewritten, with_config, write_runs
+from report_helpers import MODEL, PATTERN, PUBLISHED, rewritten, with_config, write_runs
 
 from trlap import load_results
+from trlap.report.cells import Ours, table_cells
 from trlap.report.numbers import power, show_delta, show_epsilon
 from trlap.report.published import TABLES, load_published
 from trlap.report.render.latex import escaped
-from trlap.report.tables import Ours, best, blocks, missing, table_cells
+from trlap.report.tables import best, blocks, missing, write_csv
 from trlap.runs.result import Exact
 
 NUMBERS = load_published(PUBLISHED / "tables.csv")
@@ -46,14 +48,63 @@ def test_bleu_is_shown_and_not_compared(tmp_path: Path) -> None:
     yahoo, yelp = blocks(TABLES[1], cells, {})
     labels = [line.label for line in yelp.lines]
     assert "BLEU, ours `release`" in labels and "BLEU, difference `release`" not in labels
-    assert labels[:4] == [
+    assert labels[:5] == [
         "Loss, published",
+        "Loss, ours `tables`",
         "Loss, ours `release`",
         "Loss, difference `release`",
         "Loss, ours `paper`",
     ]
     assert not any(line.kind == "difference" for line in yahoo.lines)
-    assert [line.kind for line in yelp.lines[-4:]] == ["exact"] * 4
+    assert [line.kind for line in yelp.lines[-6:]] == ["exact"] * 6
+
+
+def test_what_the_authors_computed_is_compared_and_ours_stands_beside(tmp_path: Path) -> None:
+    cell = rewritten("none", math.inf, 80.0, "tables")
+    scores = replace(cell.metrics, as_released={"rouge1": 78.0, "bleu": 8.9, "loss": 4.0})
+    results = load_results(write_runs([replace(cell, metrics=scores), *PATTERN], tmp_path))
+    cells = table_cells(results, NUMBERS)
+    _, yelp = blocks(TABLES[1], cells, {})
+    first = {line.label: line.texts[0] for line in yelp.lines}
+    assert first["Rouge1, published"] == "89.40"
+    assert first["Rouge1, as released `tables`"] == "78.00"
+    assert first["Rouge1, difference `tables`"] == "-11.40"
+    assert first["Rouge1, ours `tables`"] == "80.00"
+    # theirs is on their scale
+    assert first["BLEU, as released `tables`"] == "8.90"
+    assert first["BLEU, difference `tables`"] == "-0.03"
+    assert "BLEU, difference `release`" not in first
+    # where theirs was not computed, ours is compared
+    assert first["N_w, difference `tables`"] == "+0.094"
+    assert "6.5 against an unrelated one" in TABLES[1].note
+    write_csv(cells, tmp_path / "cells.csv")
+    (row,) = (
+        row
+        for row in csv.DictReader((tmp_path / "cells.csv").open(encoding="utf-8"))
+        if (row["table"], row["dataset"], row["mechanism"]) == ("table2", "yelp", "none")
+        and row["metric"] == "rouge1"
+    )
+    assert (row["tables"], row["tables_as_released"]) == ("80.0", "78.0")
+    assert float(row["tables_as_released_difference"]) == pytest.approx(78 - 89.4)
+    assert row["release_as_released"] == ""
+
+
+def test_no_line_mixes_sizes_and_each_says_its_own(tmp_path: Path) -> None:
+    large = [
+        with_config(rewritten(name, epsilon, 80.0, "tables"), model=MODEL | {"epochs": 12})
+        for name, epsilon in (("none", math.inf), ("trlap", 0.05))
+    ]
+    odd = with_config(rewritten("laplace", 0.05, 1.0, "tables"), model=MODEL | {"epochs": 1})
+    results = load_results(write_runs([*large, odd, *PATTERN], tmp_path))
+    cells = table_cells(results, NUMBERS)
+    table2 = [c for c in cells if (c.printed.place, c.printed.dataset) == ("table2", "yelp")]
+    counts = {name: sum(len(c.ours[name].values) for c in table2) for name in table2[0].ours}
+    assert counts == {"tables": 2 * 5, "release": 4 * 5, "paper": 2 * 5}
+    sizes = dict(zip(results["name"], results["size"], strict=True))
+    _, yelp = blocks(TABLES[1], cells, sizes)
+    assert yelp.size is not None
+    one, both = yelp.size.split("; ")
+    assert one.endswith("12 epochs (tables)") and both.endswith("15 epochs (release, paper)")
 
 
 def test_the_line_beside_a_missing_cell_fills_it(configure: Callable[..., DictConfig]) -> None:

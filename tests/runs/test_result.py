@@ -129,6 +129,21 @@ def test_every_row_of_the_study_is_read() -> None:
     assert {row.noisy for row in found if row.mechanism == "none"} == {False}
 
 
+def test_what_the_authors_computed_has_a_place_of_its_own() -> None:
+    """Version 2 had it among details, with an N_w that was not theirs."""
+    made = some_result()
+    made = replace(made, metrics=replace(made.metrics, as_released={"bleu": 8.5}))
+    plain = result.to_json(made)
+    assert plain["as_released"] == {"bleu": 8.5}
+    assert result.from_json(plain) == made
+    del plain["as_released"]
+    plain["schema_version"] = 2
+    plain["details"]["metrics"]["as_released"] = {"n_w": 0.5, "bertscore": 0.9}
+    found = result.from_json(plain).metrics
+    assert found.as_released == {"bertscore": 0.9}
+    assert found.details == made.metrics.details
+
+
 def test_a_result_of_the_future_is_one_line() -> None:
     plain = result.to_json(some_result()) | {"schema_version": upgrade.NEWEST + 1}
     with pytest.raises(TrlapError, match="install a newer one"):

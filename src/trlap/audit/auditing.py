@@ -36,7 +36,7 @@ def audit(
     """The content of audit.json; its `guarantee` is the block of result.json.
 
     lengths, tokens   words a document and all word indices of the test split
-    epochs            how often the noise is drawn anew (protocol=release), else None
+    epochs            how often the noise is drawn anew where the protocol does so, else None
     guarantee         claimed and exact, where these are known already
     """
     stated = guarantee or claimed_and_exact(mechanism)

@@ -1,12 +1,14 @@
-"""The two protocols, and every difference between them: nobody else asks which one it is.
+"""The protocols, and every difference between them: nobody else asks which one it is.
 
-`paper` is Algorithm 1 as written. `release` is what the authors' published code does; its mechanisms, with
-what differs in their noise, are in `trlap.mechanisms.released`. Settings that are keys (layers, word noise,
-dropout, clip) stand in `conf/protocol/`.
+`paper` is Algorithm 1 as written. `release` is what the head of the authors' repository does, the code of
+Figure 4; `tables` is the earlier state of it from which Tables 1 to 3 come. The noise of both is in
+`trlap.mechanisms.released`. Settings that are keys (layers, word noise, dropout, clip) stand in
+`conf/protocol/`. All differences side by side, with their sources: docs/reproduction.md, "Which code made
+which number".
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -19,8 +21,19 @@ class Protocol:
     redraws: bool
     # The rewriter's code is drawn around its mean, at test time too.
     samples_code: bool
+    # All sentences of a batch have equally many words; else they are neighbours in length.
+    one_length_batches: bool
+    # Texts are written from the code's mean; the loss is of the drawn code all the same.
+    writes_from_mean: bool
+    # The authors' Loss is of sentences that were trained on: their validation set was a sample of them.
+    loss_on_training: bool
     # The classifier starts from the embedding that the rewriter has fine-tuned.
     classifier_takes_embedding: bool
+    # The classifier reads lemmatised words, each with the next one's vector, and averages over the padding:
+    # `trlap.models.classifiers._released`.
+    classifier_reads_as_released: bool
+    # Vectors of embedding=random have coordinates from N(0, 1), so about the length √d; else the length 1.
+    random_is_normal: bool
     # Of `conf/protocol/`: keys that it sets where a model or a classifier has them.
     sets: Mapping[str, tuple[str, ...]]
     # The authors computed N_w and BERTScore (its precision) on so many lines; null: on all.
@@ -32,7 +45,12 @@ PAPER = Protocol(
     released=False,
     redraws=False,
     samples_code=False,
+    one_length_batches=False,
+    writes_from_mean=False,
+    loss_on_training=False,
     classifier_takes_embedding=False,
+    classifier_reads_as_released=False,
+    random_is_normal=False,
     sets={},
     first_lines=None,
 )
@@ -41,8 +59,20 @@ RELEASE = Protocol(
     released=True,
     redraws=True,
     samples_code=True,
+    one_length_batches=False,
+    writes_from_mean=False,
+    loss_on_training=False,
     classifier_takes_embedding=True,
+    classifier_reads_as_released=True,
+    random_is_normal=True,
     sets={"model": ("layers", "word_noise"), "classifier": ("dropout",)},
     first_lines=100,
 )
-PROTOCOLS = {protocol.name: protocol for protocol in (PAPER, RELEASE)}
+TABLES = replace(
+    RELEASE,
+    name="tables",
+    one_length_batches=True,
+    writes_from_mean=True,
+    loss_on_training=True,
+)
+PROTOCOLS = {protocol.name: protocol for protocol in (PAPER, RELEASE, TABLES)}

@@ -76,8 +76,10 @@ def fingerprint(cfg: schema.Embedding) -> dict[str, str | int | None]:
     return key | {"source": cfg.source, "id": cfg.id}
 
 
-def build_embedding(cfg: schema.Embedding, words: Sequence[str]) -> Embedding:
-    """The vectors of these words, as `cfg` says."""
+def build_embedding(cfg: schema.Embedding, words: Sequence[str], normal: bool = False) -> Embedding:
+    """The vectors of these words, as `cfg` says. `normal`: where no source has vectors, coordinates are
+    drawn from N(0, 1), so that lengths are about √d and not 1.
+    """
     vectors = np.zeros((len(words), cfg.dimension), np.float32)
     known = np.zeros(len(words), bool)
     path = None
@@ -94,8 +96,14 @@ def build_embedding(cfg: schema.Embedding, words: Sequence[str]) -> Embedding:
                 f"{path}: none of its words is in the vocabulary of {len(words)} words"
             )
     length = float(np.median(np.linalg.norm(vectors[known], axis=1))) if known.any() else 1.0
+    normal = normal and path is None
     for i in np.flatnonzero(~known).tolist():
-        vectors[i] = random_vector(words[i], cfg.dimension, cfg.seed) * length
+        if normal:
+            vectors[i] = normal_vector(words[i], cfg.dimension, cfg.seed)
+        else:
+            vectors[i] = random_vector(words[i], cfg.dimension, cfg.seed) * length
+    if normal:
+        length = float(np.median(np.linalg.norm(vectors, axis=1)))
     info = EmbeddingInfo(
         name=cfg.name,
         source="random" if path is None else path.name,
@@ -110,9 +118,14 @@ def build_embedding(cfg: schema.Embedding, words: Sequence[str]) -> Embedding:
 
 def random_vector(word: str, dimension: int, seed: int) -> NDArray[np.float64]:
     """A direction drawn uniformly, by a generator keyed with (seed, word)."""
-    entropy = int.from_bytes(hashlib.sha256(f"{seed}:{word}".encode()).digest(), "big")
-    vector = np.random.default_rng(entropy).standard_normal(dimension)
+    vector = normal_vector(word, dimension, seed)
     return vector / np.linalg.norm(vector)
+
+
+def normal_vector(word: str, dimension: int, seed: int) -> NDArray[np.float64]:
+    """Coordinates from N(0, 1), by a generator keyed with (seed, word)."""
+    entropy = int.from_bytes(hashlib.sha256(f"{seed}:{word}".encode()).digest(), "big")
+    return np.random.default_rng(entropy).standard_normal(dimension)
 
 
 def frequent_words() -> list[str]:

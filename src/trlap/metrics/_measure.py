@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from trlap.config.places import hidden
 from trlap.errors import TrlapError
@@ -17,8 +18,7 @@ def measure(texts: Texts, scene: Scene, seed: int = 0) -> Scores:
 
     Metrics of ours that are not among `metrics.names` are null; those of other packages are left out.
     All share the resamples of `metrics.bootstrap`, which depend on `seed` and the number of sentences
-    only. Where a protocol says `first_lines`, the rewritten text's `as_released` has what the authors'
-    code computed on so many.
+    only. Where a protocol is the authors' (it says `first_lines`), the rewritten text has `as_released` too.
     """
     names = scene.config.names
     metrics = text_metrics(texts.kind, names)
@@ -39,9 +39,6 @@ def measure(texts: Texts, scene: Scene, seed: int = 0) -> Scores:
     for name, known in measures.items():
         details |= {f"{name}_{key}": item for key, item in known.details.items()}
         provenance |= {name: known.provenance} if known.provenance else {}
-    if scene.first_lines is not None and texts.kind == REWRITTEN:
-        released = [metric for metric in metrics if metric.of_first_lines]
-        details["as_released"] = _as_released(released, names, texts, scene)
 
     intervals: dict[str, Interval] = {}
     resamples = scene.config.bootstrap
@@ -52,7 +49,10 @@ def measure(texts: Texts, scene: Scene, seed: int = 0) -> Scores:
             if not all(map(math.isfinite, ends)):
                 raise _wrong(name, "an interval that is no two numbers")
     values = {metric.name: whole.get(metric.name) for metric in metrics}
-    return Scores(values, intervals, details, reasons, provenance)
+    released: dict[str, float | None] = {}
+    if scene.first_lines is not None and texts.kind == REWRITTEN:
+        released = _as_released(metrics, names, texts, scene)
+    return Scores(values, intervals, details, reasons, provenance, released)
 
 
 def _measures(
@@ -98,11 +98,13 @@ def _sizes(texts: Texts) -> dict[str, Json]:
 def _as_released(
     metrics: Sequence[TextMetric], names: Sequence[str], texts: Texts, scene: Scene
 ) -> dict[str, float | None]:
-    """What the authors' code computed; null where a metric was not asked for or cannot be computed."""
-    assert scene.first_lines is not None
-    first = texts.first(scene.first_lines)
-    measures, _ = _measures([metric for metric in metrics if metric.name in names], first, scene)
-    return {
-        metric.name: metric.as_released(measures[metric.name]) if metric.name in measures else None
-        for metric in metrics
-    }
+    """What the authors' code computes; null where a metric was not asked for or cannot be computed."""
+    computed: dict[str, float | None] = {}
+    for metric in metrics:
+        if metric.released is None:
+            continue
+        computed[metric.name] = None
+        if metric.name in names:
+            with suppress(TrlapError):
+                computed[metric.name] = metric.as_released(texts, scene)
+    return computed

@@ -46,8 +46,8 @@ class Texts:
                 f"{len(self.originals)} originals but {len(self.candidates)} candidates"
             )
 
-    def first(self, lines: int) -> "Texts":
-        """The first lines alone, of which nobody asks for a floor."""
+    def first(self, lines: int | None) -> "Texts":
+        """The first lines alone, or all, of which nobody asks for a floor."""
         return Texts(self.kind, self.originals[:lines], self.candidates[:lines])
 
     @cached_property
@@ -71,7 +71,7 @@ class Scene:
     device: str = "cpu"
     vocabulary: "Vocabulary | None" = None
     space: "Space | None" = None
-    # a protocol's: on how many lines the authors computed some metrics; null: on all
+    # a protocol's: on how many lines the authors computed some metrics; null: it is not theirs
     first_lines: int | None = None
 
 
@@ -96,10 +96,11 @@ class Measure:
 
 @dataclass(frozen=True)
 class Taken:
-    """What another stage has measured; the interval is 95 %."""
+    """What another stage has measured; the interval is 95 %. `as_released` is the authors' own variant."""
 
     value: float | None
     interval: Interval | None = None
+    as_released: float | None = None
 
 
 class Metric:
@@ -124,6 +125,9 @@ class Metric:
     texts: ClassVar[tuple[str, ...]] = (PRIVATE, REWRITTEN)
     # where it stands among the others; those of other packages come last
     order: ClassVar[int] = 1000
+    # how the authors' code computed it, where that is known; what it computed stands beside ours, in
+    # `Scores.as_released`, and never in its place
+    released: ClassVar[str | None] = None
 
     @property
     def heading(self) -> str:
@@ -142,16 +146,15 @@ class Metric:
 class TextMetric(Metric, ABC):
     """Compares a text with its original, sentence by sentence."""
 
-    # The authors' code computed it on the first lines of the rewritten text only.
-    of_first_lines: ClassVar[bool] = False
-
     @abstractmethod
     def measure(self, texts: Texts, scene: Scene) -> Measure:
         """Raises TrlapError with the reason where it cannot be computed. `texts` has a sentence."""
 
-    def as_released(self, measure: Measure) -> float:
-        """What the authors' code computed on the first lines, where that is not the value itself."""
-        return measure.whole
+    def as_released(self, texts: Texts, scene: Scene) -> float | None:
+        """What the authors' code computes of the rewritten text, where `released` says how. Null, or a
+        TrlapError, where it cannot be computed.
+        """
+        return None
 
 
 class StageMetric(Metric, ABC):

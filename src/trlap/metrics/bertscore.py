@@ -32,7 +32,7 @@ class BertScore(TextMetric):
     short_label = "BERT-S"
     meaning = "BERTScore: nearness in meaning"
     order = 50
-    of_first_lines = True
+    released = "the precision, not F, on the first 100 lines"
 
     def measure(self, texts: Texts, scene: Scene) -> Measure:
         import numpy as np
@@ -77,9 +77,8 @@ class BertScore(TextMetric):
             },
         )
 
-    def as_released(self, measure: Measure) -> float:
-        """The authors took the precision."""
-        precision: float = measure.details["precision"]
+    def as_released(self, texts: Texts, scene: Scene) -> float:
+        precision: float = self.measure(texts.first(scene.first_lines), scene).details["precision"]
         return precision
 
     def note(self, scores: Scores) -> str | None:

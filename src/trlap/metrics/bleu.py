@@ -23,6 +23,10 @@ class Bleu(TextMetric):
     summary_digits = 1
     range = (0.0, 100.0)
     order = 30
+    released = (
+        "nltk's, with every word of the reference taken for a reference of its own and read letter by letter: "
+        "a Yelp sentence scores 8.6 against itself and 6.5 against an unrelated one"
+    )
 
     def measure(self, texts: Texts, scene: Scene) -> Measure:
         import numpy as np
@@ -47,3 +51,25 @@ class Bleu(TextMetric):
                 "signature": str(bleu.get_signature()),
             },
         )
+
+    def as_released(self, texts: Texts, scene: Scene) -> float:
+        """The mean of `sentence_bleu(reference.split(), hypothesis.split())`, smoothed by method 5, times 100.
+
+        nltk wants a list of references there, each a list of words, and is given a list of words: each
+        becomes a reference whose "words" are its letters. So what can match is a word of the hypothesis
+        that is one letter long, such as "a", "i" or the full stop, and all else is the smoothing.
+        Against themselves the 10,000 test sentences of Yahoo score 8.50, where the paper prints 8.501 without
+        noise, and the 8,000 of Yelp 8.63, the first 1,000 of at most 10 words 8.93 (printed: 8.934). Against
+        each other in another order they still score 5.15 and 6.50.
+        """
+        from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
+
+        smoothing = SmoothingFunction().method5
+        scores = [
+            # nltk fails where there is no reference at all
+            sentence_bleu(original.split(), candidate.split(), smoothing_function=smoothing)
+            if original.split()
+            else 0.0
+            for original, candidate in zip(texts.originals, texts.candidates, strict=True)
+        ]
+        return 100 * float(sum(scores)) / len(scores)

@@ -20,7 +20,10 @@ class Loss(StageMetric):
     higher_is_better = False
     range = (0.0, math.inf)
     stage = "rewrite"
+    released = "of a sample of the training sentences, not of the test split"
     order = 10
 
     def taken(self, trained: "Trained | None", classified: "Classified | None") -> Taken | None:
-        return None if trained is None else Taken(trained.loss)
+        if trained is None:
+            return None
+        return Taken(trained.loss, as_released=trained.training_loss)

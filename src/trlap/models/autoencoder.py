@@ -5,13 +5,15 @@
     words     p(w_t | w_<t, z) = softmax(O · dropout(LSTM(dropout(E w_{t−1}) + U z)))
 
 Rows are the vectors of a sentence's words, with whatever noise was put on them. The sampled code is the
-released one, drawn at test time too; its loss has no KL term. Training starts it at σ = e^{QUIET/2} = 0.05:
-started at σ = 1, training on Yelp still ignored the code after 30 epochs.
+released one, drawn for the loss at test time too; its loss has no KL term. Training starts it at
+σ = e^{QUIET/2} = 0.05: started at σ = 1, training on Yelp still ignored the code after 30 epochs.
 
 Ids are those of the V words and two more. V is the boundary: a sentence begins with it on the way in
 and ends with it on the way out. V + 1 is the blank of the word noise, on the way in only. Sentences are
 packed, not padded, so that nothing else reaches an LSTM or the softmax.
 """
+
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -22,6 +24,21 @@ from trlap.models.packing import Layout
 
 # log σ² of a sampled code when training starts
 QUIET = -6.0
+
+
+@dataclass(frozen=True)
+class Code:
+    """What the encoder makes of sentences: a code for each, or what codes are drawn around."""
+
+    mean: Tensor
+    # null: the mean itself is the code
+    log_variance: Tensor | None = None
+
+    def drawn(self) -> Tensor:
+        """One draw, by torch's own generator."""
+        if self.log_variance is None:
+            return self.mean
+        return self.mean + (self.log_variance / 2).exp() * torch.randn_like(self.mean)
 
 
 class AutoEncoder(nn.Module):
@@ -61,14 +78,11 @@ class AutoEncoder(nn.Module):
             nn.init.constant_(self.to_code.bias[code:], QUIET)
         self.dropout = dropout
 
-    def encode(self, rows: Tensor, layout: Layout) -> Tensor:
+    def encode(self, rows: Tensor, layout: Layout) -> Code:
         """A code for each sentence of packed rows."""
         _, states = layout.run(self.encoder, dropout(rows, self.dropout, self.training))
         code: Tensor = self.to_code(torch.cat([states[-2], states[-1]], dim=1))
-        if self.sampled:
-            mean, log_variance = code.chunk(2, dim=1)
-            code = mean + (log_variance / 2).exp() * torch.randn_like(mean)
-        return code
+        return Code(*code.chunk(2, dim=1)) if self.sampled else Code(code)
 
     def loss(self, code: Tensor, inputs: Tensor, targets: Tensor, layout: Layout) -> Tensor:
         """−ln p(sentence | code), summed over the words of all sentences, their ends included."""

@@ -43,11 +43,17 @@ class Sentences(nn.Module):
         return self.starts[rows, None] + steps, lengths
 
 
-def cut(lengths: NDArray[np.int64], size: int, key: Sequence[int]) -> list[NDArray[np.int64]]:
-    """Batches of neighbours in length, equal lengths and the batches themselves in an order drawn by key."""
+def cut(
+    lengths: NDArray[np.int64], size: int, key: Sequence[int], one_length: bool = False
+) -> list[NDArray[np.int64]]:
+    """Batches of neighbours in length, equal lengths and the batches themselves in an order drawn by key.
+
+    `one_length`: no batch has two lengths, so that the last one of each length may be smaller.
+    """
     rng = np.random.default_rng(key)
     order = np.lexsort((rng.random(len(lengths)), lengths))
-    batches = [order[i : i + size] for i in range(0, len(order), size)]
+    parts = np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1) if one_length else [order]
+    batches = [part[i : i + size] for part in parts for i in range(0, len(part), size)]
     return [batches[i] for i in rng.permutation(len(batches))]
 
 

@@ -1,9 +1,9 @@
 """The training loop, carried by Lightning, and what Lightning does not do by itself.
 
 The order of sentences is a function of (seed, epoch); dropout and word noise are functions of (seed, split,
-epoch, batch), and the noise of protocol=release of these and of all settings of the run. So a run that was
-killed and goes on from the end of an epoch ends with the same weights, bit for bit, as one that was not (on
-a CPU, with the same number of threads).
+epoch, batch), and the noise of a protocol that redraws it of these and of all settings of the run. So a run
+that was killed and goes on from the end of an epoch ends with the same weights, bit for bit, as one that was
+not (on a CPU, with the same number of threads).
 """
 
 import io
@@ -12,8 +12,9 @@ import math
 import signal
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ from torch.utils.data import DataLoader
 from trlap import progress
 from trlap.errors import TrlapError
 from trlap.files import is_sealed, remove_partial, say, unlink_sealed, write_sealed
-from trlap.models.autoencoder import AutoEncoder
+from trlap.models.autoencoder import AutoEncoder, Code
 from trlap.models.cpu import has_bfloat16
 from trlap.models.packing import Layout, Sentences, cut
 from trlap.models.word_noise import drop, replace, shuffle
@@ -52,8 +53,8 @@ MEASURED = ("epoch", "train_loss", "validation_loss", "seconds", "tokens_per_sec
 class Training(LightningModule):
     """The auto-encoder reads sentences of `source` and is to write the same ones of `target`.
 
-    `splits` says which are whose. `noise` is what the embedding's vectors get before they are read, and
-    `identity` keys it.
+    `splits` says which are whose; one of them may be a part of another. `noise` is what the embedding's
+    vectors get before they are read, and `identity` keys it. `one_length`: see `cut`.
     """
 
     def __init__(
@@ -61,23 +62,29 @@ class Training(LightningModule):
         model: AutoEncoder,
         source: Sentences,
         target: Sentences,
-        splits: dict[str, range],
+        splits: Mapping[str, Sequence[int]],
         keys: "AutoEncoderKeys",
         seed: int,
         noise: "ReleasedMechanism | None" = None,
         identity: str = "",
+        one_length: bool = False,
     ) -> None:
         super().__init__()
         self.model, self.keys, self.seed, self.noise = model, keys, seed, noise
-        self.identity = identity
+        self.identity, self.one_length = identity, one_length
         self.source, self.target, self.splits = source, target, splits
         self.history: list[Epoch] = []
 
     def batches(self, split: str, epoch: int = 0) -> list[Batch]:
         rows = np.array(self.splits[split], np.int64)
         lengths = self.source.lengths.cpu().numpy()[rows]
-        batches = cut(lengths, self.keys.batch, [self.seed, epoch])
+        batches = cut(lengths, self.keys.batch, [self.seed, epoch], self.one_length)
         return [(number, torch.from_numpy(rows[i])) for number, i in enumerate(batches)]
+
+    @cached_property
+    def batches_an_epoch(self) -> int:
+        """Every epoch has as many: what differs is who is in which."""
+        return len(self.batches("train"))
 
     def longest(self) -> int:
         """Words of the longest sentence that is to be written in training."""
@@ -91,7 +98,7 @@ class Training(LightningModule):
             seed_torch(self.seed, f"{purpose}/dropout", number)
             yield block_generator(self.seed, f"{self.identity}/{purpose}", number, self.device)
 
-    def code(self, rows: Tensor, generator: Generator) -> Tensor:
+    def code(self, rows: Tensor, generator: Generator) -> Code:
         """What the encoder makes of these sentences; word noise is for training alone."""
         noise = self.keys.word_noise
         places, lengths = self.source.places(rows)
@@ -126,7 +133,7 @@ class Training(LightningModule):
     def step(self, split: str, number: int, rows: Tensor) -> Tensor:
         signals.check()
         with self.drawn(split, self.current_epoch, number) as generator:
-            loss, words = self.loss(rows, self.code(rows, generator))
+            loss, words = self.loss(rows, self.code(rows, generator).drawn())
         if not loss.isfinite():
             raise self.broken(f"the loss of {split} batch {number + 1} is {loss.item()}")
         self.sums += torch.tensor([loss.item(), len(rows), words], dtype=torch.float64)
@@ -205,8 +212,7 @@ class Training(LightningModule):
     def rate(self, step: int) -> float:
         """What lr is multiplied by: up in the first `warmup` steps, down to zero if it decays."""
         keys = self.keys
-        batches = math.ceil(len(self.splits["train"]) / keys.batch)
-        per_epoch = max(1, batches // self.trainer.world_size)
+        per_epoch = max(1, self.batches_an_epoch // self.trainer.world_size)
         down = 1 - step / (per_epoch * keys.epochs) if keys.decay == "linear" else 1.0
         return max(0.0, down) * min(1.0, (step + 1) / max(1, keys.warmup))
 

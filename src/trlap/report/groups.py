@@ -44,7 +44,7 @@ def data(result: RunResult) -> str:
 
 
 def setup(result: RunResult) -> str:
-    """A digest of data and rewriter, the same for all cells of one table, under both protocols."""
+    """A digest of data and rewriter, the same for all cells of one line of a table."""
     model = result.settings.model
     if model is None or "rewrite" not in result.settings.stages:
         return _digest([data(result), None])

@@ -4,7 +4,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trlap.report import downstream, examples, published, tables
+from trlap.report import cells, downstream, examples, published, tables
 from trlap.report.claims import Verdict, check_claims
 from trlap.report.frontier import frontier_points
 from trlap.report.results import yours
@@ -22,8 +22,8 @@ class Material:
         self.accuracies = published.load_published(folder / "figures.csv")
 
     @cached_property
-    def cells(self) -> list[tables.Cell]:
-        return tables.table_cells(self.results, self.numbers)
+    def cells(self) -> list[cells.Cell]:
+        return cells.table_cells(self.results, self.numbers)
 
     @cached_property
     def sizes(self) -> dict[str, str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trlap.metrics.base import Metric
-from trlap.metrics.registry import named
+from trlap.metrics.registry import named, ordered
 
 LOW, HIGH = (0.05, 0.1, 0.2, 0.5), (1.0, 5.0, 10.0, 20.0)
 # of the paper's vectors
@@ -18,8 +18,8 @@ DIMENSION = 300
 # the columns of its tables: first the text without noise, then these
 ORIGINAL = ("none", math.inf)
 MECHANISMS = ("gaussian", "laplace", "trlap")
-# the code that its tables were made with, and what it describes
-PROTOCOLS = ("release", "paper")
+# the code that its tables were made with, the code that was published later, and what the paper describes
+PROTOCOLS = ("tables", "release", "paper")
 # Ours for the paper's embeddings: the first that has results. The name of all others is the paper's own.
 OURS = {"glove": ("glove840b", "glove")}
 # datasets of Figure 4
@@ -64,7 +64,11 @@ class PaperTable:
 _SCALES = (
     "The paper's BLEU stays near 8.9 while Rouge1 falls from 92 to 13: it is not on sacreBLEU's 0–100 "
     "scale, so the two are shown and not compared. BERTScore depends on its model: the result of a cell says "
-    "which it used."
+    "which it used. As released: "
+    + "; ".join(
+        f"{metric.label}: {metric.released}" for metric in ordered() if metric.released is not None
+    )
+    + "."
 )
 _TIMES = (
     "The paper prints 111 s for non-private Yelp between rows of 37–46 s. Its machine had a GPU; only "

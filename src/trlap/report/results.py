@@ -159,13 +159,10 @@ def _short_scores(scores: Scores) -> Scores:
         values=without_nulls(scores.values),
         intervals=scores.intervals,
         details=without_nulls(
-            {
-                name: value
-                for name, value in scores.details.items()
-                if name == "as_released" or name.endswith(FLOORS)
-            }
+            {name: value for name, value in scores.details.items() if name.endswith(FLOORS)}
         ),
         provenance={name: about for name, about in versions.items() if about},
+        as_released=without_nulls(scores.as_released),
     )
 
 

@@ -1,97 +1,23 @@
-"""Tables 1–3 and 5 of the paper with ours beside every number; Table 4 from the data.
-
-A `Cell` is one number of the paper and ours under both protocols. Everything the report says of these
-tables (Markdown, LaTeX, CSV, the curves, the page) is read from the same list of cells.
-"""
+"""Tables 1–3 and 5 in the paper's layout, and as CSV, from the cells of `trlap.report.cells`; Table 4 from the data."""
 
 import csv
 import math
-import statistics
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trlap.metrics.base import Metric
 from trlap.report import published
+from trlap.report.cells import Cell, Column, Exact, Ours
 from trlap.report.numbers import UNKNOWN, show_delta, show_epsilon
-from trlap.report.published import MECHANISMS, ORIGINAL, PROTOCOLS, Number, PaperTable
-from trlap.report.results import noisy
-from trlap.runs.records import Json
+from trlap.report.published import MECHANISMS, ORIGINAL, PROTOCOLS, PaperTable
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# mechanism and ε
-Column = tuple[str, float]
 # what stands in a table where nothing was run
 MISSING = "missing"
-
-
-@dataclass
-class Ours:
-    """The runs of one protocol that stand for one number: one for each seed."""
-
-    values: list[float] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
-    intervals: list[tuple[float, float] | None] = field(default_factory=list)
-
-    @property
-    def mean(self) -> float | None:
-        return statistics.fmean(self.values) if self.values else None
-
-    @property
-    def deviation(self) -> float | None:
-        return statistics.stdev(self.values) if len(self.values) > 1 else None
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """The 95 % interval over test sentences; with several seeds, what all of them cover together."""
-        known = [interval for interval in self.intervals if interval is not None]
-        if not known or len(known) < len(self.values):
-            return None
-        return min(low for low, _ in known), max(high for _, high in known)
-
-
-@dataclass(frozen=True)
-class Exact:
-    """log₁₀ of the exact δ at the nominal ε, and the exact ε at δ = 10⁻⁶, where known."""
-
-    log10_delta: float | None = None
-    epsilon_1e6: float | None = None
-
-
-@dataclass(frozen=True)
-class Cell:
-    """`ours` and `exact` are by protocol."""
-
-    printed: Number
-    ours: dict[str, Ours]
-    exact: dict[str, Exact]
-
-    @property
-    def column(self) -> Column:
-        return self.printed.mechanism, self.printed.epsilon
-
-    def difference(self, protocol: str) -> float | None:
-        """Ours minus the paper's, where both are on one scale."""
-        mean = self.ours[protocol].mean
-        if mean is None or self.printed.metric in published.OTHER_SCALE:
-            return None
-        return mean - self.printed.value
-
-    def fill(self, protocol: str) -> str:
-        """The command that makes this cell."""
-        number = self.printed
-        keys = published.fill_keys(
-            number.place,
-            protocol,
-            number.dataset,
-            number.embedding,
-            [number.mechanism],
-            {number.epsilon} - {math.inf},
-        )
-        return f"python run.py {keys}"
 
 
 @dataclass(frozen=True)
@@ -104,85 +30,15 @@ class TextTable:
     notes: list[str]
 
 
-# ------------------------------------------------------------------------------------------- the cells
-
-
-def comparable(results: "pd.DataFrame") -> "pd.DataFrame":
-    """Cells with the settings of the paper's tables: its noise, its δ, the protocol's own C."""
-    if results.empty:
-        return results
-    usual_clip = (results["clip"] == 1.0) | (results.protocol == "release")
-    usual = (results.calibration == "published") & (results.delta == "paper") & usual_clip
-    return results[~noisy(results) | (usual & (results.projection == "clipped"))]
-
-
-def table_cells(results: "pd.DataFrame", numbers: Sequence[Number]) -> list[Cell]:
-    """Every published number with ours beside it.
-
-    For each dataset the setup (sizes of data and model) that has most cells; where seeds differ, all
-    of them. Exact values are the noisy vector's, which no data enters: any run with that noise gives them.
-    """
-    usable = comparable(results)
-    exact = _exact(usable)
-    panels: dict[tuple[str, str], dict[Column, list[dict[str, Json]]]] = {}
-    cells = []
-    for number in numbers:
-        panel = (number.dataset, number.embedding)
-        if panel not in panels:
-            rows = _of_one_setup(usable, number.dataset, number.embedding)
-            panels[panel] = _by_column(rows)
-        ours = {protocol: Ours() for protocol in PROTOCOLS}
-        for row in panels[panel].get((number.mechanism, number.epsilon), []):
-            value = row[number.metric]
-            if value is not None and not math.isnan(value):
-                ours[row["protocol"]].values.append(value)
-                ours[row["protocol"]].names.append(row["name"])
-                interval = row["result"].metrics.interval(number.metric)
-                ours[row["protocol"]].intervals.append(interval)
-        known = {
-            protocol: exact.get((protocol, number.mechanism, number.epsilon), Exact())
-            for protocol in PROTOCOLS
-        }
-        cells.append(Cell(number, ours, known))
-    return cells
-
-
-def _by_column(rows: "pd.DataFrame") -> dict[Column, list[dict[str, Json]]]:
-    columns: dict[Column, list[dict[str, Json]]] = {}
-    for row in rows.to_dict("records"):
-        columns.setdefault((row["mechanism"], row["epsilon"]), []).append(row)
-    return columns
-
-
-def _exact(usable: "pd.DataFrame") -> dict[tuple[str, str, float], Exact]:
-    """By protocol, mechanism and ε, for vectors of the paper's dimension."""
-    return {
-        (row["protocol"], row["mechanism"], row["epsilon"]): Exact(
-            row["log10_delta"], row["epsilon_1e6"]
-        )
-        for row in usable.to_dict("records")
-        if row["result"].settings.embedding.dimension == published.DIMENSION
-    }
-
-
-def _of_one_setup(usable: "pd.DataFrame", dataset: str, embedding: str) -> "pd.DataFrame":
-    if usable.empty:
-        return usable
-    rewritten = usable.result.map(lambda result: result.details.rewrite is not None).astype(bool)
-    rows = usable[(usable.dataset == dataset) & rewritten]
-    for name in published.our_embeddings(embedding):
-        ours = rows[rows.embedding == name]
-        if not ours.empty:
-            return ours[ours.setup == ours.setup.value_counts().idxmax()]
-    return rows.iloc[:0]
-
-
 # --------------------------------------------------------------------------------- the paper's layout
 
 
 @dataclass(frozen=True)
 class Line:
-    """A row of a table: its texts, and which of them are bold. `kind`: published, ours, difference, exact."""
+    """A row of a table: its texts, and which of them are bold.
+
+    `kind`: published, released (what the authors' code computes of our texts), ours, difference, exact.
+    """
 
     label: str
     kind: str
@@ -252,12 +108,26 @@ def blocks(table: PaperTable, cells: Iterable[Cell], sizes: dict[str, str]) -> I
             first = [by_metric[metrics[0].name][column] for column in columns]
             for protocol in PROTOCOLS:
                 lines += _guaranteed([cell.exact[protocol] for cell in first], protocol)
-            names = [n for cell in first for p in PROTOCOLS for n in cell.ours[p].names]
-            yield Block(dataset, columns, lines, sizes.get(names[0]) if names else None)
+            yield Block(dataset, columns, lines, _size(first, sizes))
+
+
+def _size(cells: Sequence[Cell], sizes: dict[str, str]) -> str | None:
+    """What ours were made from; where protocols differ, which was made from what."""
+    by_size: dict[str, list[str]] = {}
+    for protocol in PROTOCOLS:
+        names = [name for cell in cells for name in cell.ours[protocol].names]
+        if names and names[0] in sizes:
+            by_size.setdefault(sizes[names[0]], []).append(protocol)
+    if len(by_size) < 2:
+        return next(iter(by_size), None)
+    return "; ".join(f"{size} ({', '.join(names)})" for size, names in by_size.items())
 
 
 def _measured(cells: Sequence[Cell], metric: Metric) -> Iterator[Line]:
-    """Published, then ours under each protocol and how far that is from published."""
+    """Published, then ours under each protocol and how far that is from published.
+
+    Where a protocol has the metric as the authors' code computes it, that is what is compared.
+    """
     columns = [cell.column for cell in cells]
     digits, more = metric.digits, metric.higher_is_better
     yield Line(
@@ -269,6 +139,17 @@ def _measured(cells: Sequence[Cell], metric: Metric) -> Iterator[Line]:
     )
     for protocol in PROTOCOLS:
         ours = [cell.ours[protocol] for cell in cells]
+        released = any(entry.released for entry in ours)
+        if released:
+            means = [entry.released_mean for entry in ours]
+            yield Line(
+                f"{metric.heading}, as released `{protocol}`",
+                "released",
+                [MISSING if mean is None else f"{mean:.{digits}f}" for mean in means],
+                set(),
+            )
+            apart = [cell.released_difference(protocol) for cell in cells]
+            yield _difference(f"{metric.heading}, difference `{protocol}`", apart, digits)
         yield Line(
             f"{metric.heading}, ours `{protocol}`",
             "ours",
@@ -276,13 +157,13 @@ def _measured(cells: Sequence[Cell], metric: Metric) -> Iterator[Line]:
             best([entry.interval for entry in ours], columns, more),
         )
         differences = [cell.difference(protocol) for cell in cells]
-        if any(difference is not None for difference in differences):
-            yield Line(
-                f"{metric.heading}, difference `{protocol}`",
-                "difference",
-                ["–" if d is None else f"{d:+.{digits}f}" for d in differences],
-                set(),
-            )
+        if not released and any(difference is not None for difference in differences):
+            yield _difference(f"{metric.heading}, difference `{protocol}`", differences, digits)
+
+
+def _difference(label: str, differences: Sequence[float | None], digits: int) -> Line:
+    texts = ["–" if d is None else f"{d:+.{digits}f}" for d in differences]
+    return Line(label, "difference", texts, set())
 
 
 def _guaranteed(exact: Sequence[Exact], protocol: str) -> list[Line]:
@@ -344,7 +225,8 @@ def missing(table: PaperTable, cells: Iterable[Cell]) -> list[str]:
 
 def write_csv(cells: Iterable[Cell], file: Path) -> None:
     """One line a published number."""
-    ends = ("", "_sd", "_seeds", "_difference", "_log10_delta", "_epsilon_1e6", "_fill")
+    ends = ["", "_sd", "_seeds", "_difference", "_as_released", "_as_released_difference"]
+    ends += ["_log10_delta", "_epsilon_1e6", "_fill"]
     heads = ["table", "dataset", "embedding", "mechanism", "epsilon", "metric", "published"]
     heads += [f"{protocol}{end}" for protocol in PROTOCOLS for end in ends]
     with file.open("w", encoding="utf-8", newline="") as opened:
@@ -357,6 +239,7 @@ def write_csv(cells: Iterable[Cell], file: Path) -> None:
             for protocol in PROTOCOLS:
                 ours, exact = cell.ours[protocol], cell.exact[protocol]
                 line += [ours.mean, ours.deviation, len(ours.values), cell.difference(protocol)]
+                line += [ours.released_mean, cell.released_difference(protocol)]
                 line += [exact.log10_delta, exact.epsilon_1e6]
                 line.append(None if ours.values else cell.fill(protocol))
             writer.writerow(line)

@@ -99,23 +99,30 @@ def _scores(text: str, config: Config, outputs: Outputs) -> Scores:
     measured = getattr(outputs.measured, text, None) or Scores()
     values: dict[str, float | None] = {}
     intervals, reasons = dict(measured.intervals), dict(measured.reasons)
+    released: dict[str, float | None] = {}
     for metric in in_order([*METRICS.ours, *config.metrics.names]):
         if text not in metric.texts:
             continue
         name = metric.name
         if metric.stage == "metrics":
             values[name] = measured.value(name)
+            if name in measured.as_released:
+                released[name] = measured.as_released[name]
             if name not in measured.values:
                 reasons[name] = _missing(text, outputs)
             continue
         found = metric.taken(outputs.trained, outputs.classified)
         values[name] = None if found is None else found.value
+        if found is not None and found.as_released is not None:
+            released[name] = found.as_released
         if found is None or found.value is None:
             why = f"stage {metric.stage} did not run"
             reasons[name] = outputs.skipped.get(metric.stage, why)
         elif found.interval is not None:
             intervals[name] = found.interval
-    return replace(measured, values=values, intervals=intervals, reasons=reasons)
+    return replace(
+        measured, values=values, intervals=intervals, reasons=reasons, as_released=released
+    )
 
 
 def _missing(text: str, outputs: Outputs) -> str:

@@ -61,6 +61,8 @@ class Scores:
     details: dict[str, Json] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     provenance: dict[str, Json] = field(default_factory=dict)
+    # what the authors' code computes of the same text, which is not what the values are: `Metric.released`
+    as_released: dict[str, float | None] = field(default_factory=dict)
 
     def value(self, name: str) -> float | None:
         return self.values.get(name)
@@ -102,7 +104,7 @@ class Draws:
 
 @dataclass(frozen=True)
 class Trained:
-    """What the rewriter says of its training. Losses are of the test split."""
+    """What the rewriter says of its training. Losses are of the test split, but for `training_loss`."""
 
     loss: float | None = None
     token_loss: float | None = None
@@ -110,6 +112,8 @@ class Trained:
     history: list[Epoch] = field(default_factory=list)
     precision: str | None = None
     draws: dict[str, Draws] = field(default_factory=dict)
+    # of a sample of the training sentences, as the authors computed it (`Protocol.loss_on_training`)
+    training_loss: float | None = absent()
 
 
 @dataclass(frozen=True)
@@ -279,6 +283,7 @@ def to_json(result: RunResult) -> dict[str, Json]:
     plain["reasons"] = scores["metrics"]["reasons"] | {
         PREFIX + name: why for name, why in scores["private_metrics"]["reasons"].items()
     }
+    plain["as_released"] = scores["metrics"]["as_released"]
     plain["provenance"]["metrics"] = (
         scores["private_metrics"]["provenance"] | scores["metrics"]["provenance"]
     )
@@ -303,8 +308,9 @@ def from_json(plain: Mapping[str, Json]) -> RunResult:
                 if name.startswith(PREFIX) == private
             },
             "provenance": about,
+            "as_released": {} if private else plain.get("as_released", {}),
         }
-    rest = ("schema_version", "intervals", "reasons")
+    rest = ("schema_version", "intervals", "reasons", "as_released")
     kept = {key: value for key, value in plain.items() if key not in rest}
     return records.from_json(
         RunResult, kept | scores | {"details": details, "provenance": provenance}

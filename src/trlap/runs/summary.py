@@ -15,7 +15,7 @@ LABEL = 11
 VERDICTS = {True: "holds", False: "DOES NOT HOLD", None: "nothing is known"}
 IDEAS = (
     ("mechanism=crr epsilon=5", "keeps its promise"),
-    ("protocol=release mechanism=trlap", "what the paper's tables show"),
+    ("protocol=tables mechanism=trlap", "what the paper's tables show"),
     ("mechanism=trlap epsilon=0.1", "the paper's mechanism"),
 )
 

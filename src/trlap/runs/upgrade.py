@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from trlap.errors import TrlapError
 from trlap.runs.records import Json
 
-NEWEST = 2
+NEWEST = 3
 # version 1 had these and no key for them
 ATTACKS_OF_1 = ("distinguish", "inversion", "masked_token", "deniability")
 
@@ -58,4 +58,14 @@ def _from_1(plain: dict[str, Json]) -> dict[str, Json]:
     }
 
 
-STEPS: list[Callable[[dict[str, Json]], dict[str, Json]]] = [_from_1]
+def _from_2(plain: dict[str, Json]) -> dict[str, Json]:
+    """Version 2: `as_released` hid among details; its N_w was over the original's length, as theirs is not."""
+    details = dict(plain["details"])
+    metrics = dict(details.get("metrics") or {})
+    released = dict(metrics.pop("as_released", None) or {})
+    released.pop("n_w", None)
+    details |= {"metrics": metrics} if "metrics" in details else {}
+    return plain | {"schema_version": 3, "details": details, "as_released": released}
+
+
+STEPS: list[Callable[[dict[str, Json]], dict[str, Json]]] = [_from_1, _from_2]

@@ -41,10 +41,13 @@ class Audit(Stage["Findings"]):
         }
 
     def draws(self, config: Config) -> int | None:
-        """How often a word's noise is drawn, where that is more than once."""
+        """How often a word's noise is drawn, where that is more than once: whenever training reads it, and
+        once more where sentences of training are scored.
+        """
         if not config.protocol.redraws:
             return None
-        return REWRITERS.find(config.model.kind).passes(config.model.keys)
+        passes = REWRITERS.find(config.model.kind).passes(config.model.keys)
+        return passes + config.protocol.loss_on_training
 
     def check(self, config: Config) -> None:
         for name in config.audit.attacks:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from trlap.models.classifiers._released import Read
+
 
 class Classify(Stage[Classified]):
     name = "classify"
@@ -43,7 +45,9 @@ class Classify(Stage[Classified]):
     def key(self, config: Config) -> dict[str, Json]:
         noisy = config.epsilon < float("inf")
         classifier = CLASSIFIERS.find(config.classifier.kind)
-        return {
+        size = config.dataset.vocabulary_size
+        read = {"as_released": size} if config.protocol.classifier_reads_as_released else {}
+        return read | {
             "kind": config.classifier.kind,
             "version": CLASSIFIERS.version(config.classifier.kind),
             "classifier": classifier.fingerprint(config.classifier.keys),
@@ -93,19 +97,31 @@ class Classify(Stage[Classified]):
         from trlap.models.classifiers.base import ClassifyTask
 
         config = inputs.config
+        read = self._read(inputs)
         task = ClassifyTask(
-            rows=self._rows(inputs),
+            rows=read.rows,
             label_names=inputs[CORPUS].label_names or (),
             train_on=config.classify.train_on,
             test_on=config.classify.test_on,
             debias=debias(config),
-            vocabulary=inputs[VOCABULARY],
-            vectors=self._vectors(inputs),
+            vocabulary=read.vocabulary,
+            vectors=read.vectors,
             mechanism=inputs.mechanism,
             machine=inputs.machine,
             report=inputs.report,
         )
         return CLASSIFIERS.find(config.classifier.kind)(config.classifier.keys, task).classify()
+
+    def _read(self, inputs: Inputs) -> "Read":
+        """Texts, words and vectors as they are, or as the authors' code has them."""
+        from trlap.models.classifiers._released import Read, as_released
+
+        config, rows, vectors = inputs.config, self._rows(inputs), self._vectors(inputs)
+        if not config.protocol.classifier_reads_as_released:
+            return Read(rows, inputs[VOCABULARY], vectors)
+        sides = dict.fromkeys(rows, config.classify.train_on) | {"test": config.classify.test_on}
+        size = config.dataset.vocabulary_size
+        return as_released(rows, sides, inputs[VOCABULARY], vectors, size)
 
     def _rows(self, inputs: Inputs) -> Rows:
         stages = self.reads(inputs.config)

@@ -16,6 +16,7 @@ class Embedding(Stage["Vectors"]):
     name = "embedding"
     doing = "looking up word vectors"
     version = 1
+    # and, of the protocol, how random vectors are drawn
     keys = ("embedding",)
     optional = False
     shared = True
@@ -26,12 +27,19 @@ class Embedding(Stage["Vectors"]):
     def key(self, config: Config) -> dict[str, Json]:
         from trlap.embeddings.vectors import fingerprint
 
-        return fingerprint(config.embedding)
+        key = fingerprint(config.embedding)
+        return key | {"coordinates": "normal"} if self._normal(config) else key
+
+    def _normal(self, config: Config) -> bool:
+        """Only where vectors are drawn does it matter how."""
+        drawn = config.embedding.source == "random" and config.embedding.path is None
+        return config.protocol.random_is_normal and drawn
 
     def run(self, inputs: Inputs) -> "Vectors":
         from trlap.embeddings.vectors import build_embedding
 
-        return build_embedding(inputs.config.embedding, inputs[VOCABULARY].words)
+        config = inputs.config
+        return build_embedding(config.embedding, inputs[VOCABULARY].words, self._normal(config))
 
     def write(self, output: "Vectors", folder: Path) -> None:
         output.save(folder)

@@ -20,6 +20,9 @@ from trlap.stages.privatize import PRIVATIZE
 from trlap.stages.rewrite import REWRITE
 from trlap.stages.vocabulary import VOCABULARY
 
+# raised when what the authors' code computes is computed otherwise; other protocols do not have it
+AS_RELEASED = 2
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -45,6 +48,8 @@ class Metrics(Stage[Measured]):
         bertscore = config.metrics.bertscore
         if "bertscore" in names and bertscore.model is not None:
             key["bertscore"] = asdict(bertscore) | {"model": model_content(bertscore.model)}
+        if config.protocol.first_lines is not None:
+            key["as_released"] = AS_RELEASED
         return key
 
     def check(self, config: Config) -> None:

@@ -1,6 +1,8 @@
-"""What the authors' published code does, which is not what the paper's algorithm says.
+"""The noise of the authors' code, which is not what the paper's algorithm says.
 
-The paper's tables come from this code. Against Algorithm 1, as read from its source:
+Of all its states: of the first one, from which Tables 1 to 3 come (`protocol=tables`), and of the published
+head (`protocol=release`). What else differs between protocols is listed in docs/reproduction.md, "Which code
+made which number". Against Algorithm 1, as read from the source (`method.py`, `model.py`):
 
 - vectors are not clipped; C = 0.005 only sets the scale of the noise;
 - gaussian, laplace, trlap, cmp, pte: **one** noise vector a batch, added to all of its tokens;

@@ -63,7 +63,7 @@ class ReleasedMechanism(VectorMechanism):
             "the release adds one noise vector to all words of a batch: whoever knows one of them "
             "subtracts its vector, has the noise, and reads the others"
         )
-        redrawn = f"noise is drawn anew in each of {epochs} epochs: every draw is counted"
+        redrawn = f"the noise of a sentence is drawn anew {epochs} times: every draw is counted"
         return [
             *([shared] if self.one_noise_vector else []),
             *([self.unknown] if self.unknown else []),

@@ -5,7 +5,7 @@ and for all; the training split's originals, which are public in this protocol, 
 write. Of other sentences it reads the private words only, so what it writes is post-processing. Their
 originals serve to score it.
 
-Where the protocol redraws (`release`), it reads noisy vectors of the original words, drawn anew for every
+Where the protocol redraws (`release`, `tables`), it reads noisy vectors of the original words, drawn anew for every
 batch of every epoch, and again at test time. Nothing of that is post-processing: the audit counts the
 draws.
 """

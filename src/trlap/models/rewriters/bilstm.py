@@ -118,7 +118,9 @@ class BiLSTMAutoEncoder(Rewriter):
         from trlap.models.rewriting import write
 
         if split not in self.written:
-            self.written[split] = write(self.training, split, self.task.vocabulary.words)
+            from_mean = self.task.protocol.writes_from_mean
+            words = self.task.vocabulary.words
+            self.written[split] = write(self.training, split, words, from_mean)
         return self.written[split].texts
 
     def trained(self) -> "Trained":
@@ -126,7 +128,7 @@ class BiLSTMAutoEncoder(Rewriter):
         its end and averaged over sentences, which is the paper's, or averaged over words and ends, whose
         exponential is the perplexity.
         """
-        from trlap.models.rewriting import draws
+        from trlap.models.rewriting import draws, sample_loss
         from trlap.models.training import precision
         from trlap.runs.result import Trained
 
@@ -140,6 +142,7 @@ class BiLSTMAutoEncoder(Rewriter):
             history=self.history,
             precision=precision(self.keys.trainer.precision, self.task.machine.device),
             draws=draws(self.training, len(self.history), self.written) if redraws else {},
+            training_loss=sample_loss(self.training),
         )
 
     def tidy(self) -> None:

@@ -8,16 +8,16 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from trlap.metrics.registry import named
+from trlap.report.cells import Cell
 from trlap.report.drawing import style
 from trlap.report.drawing.axis import NOMINAL
 from trlap.report.looks import appearance
 from trlap.report.published import HIGH, LOW, MECHANISMS, ORIGINAL
-from trlap.report.tables import Cell
 from trlap.runs.numbers import show_number
 
 EPSILONS = LOW + HIGH
 # ours: dash and whether marks are filled
-OURS = {"release": ("-", True), "paper": (":", False)}
+OURS = {"tables": ("-.", True), "release": ("-", True), "paper": (":", False)}
 # marks at one ε stand side by side: by what each is moved on the logarithmic axis
 ASIDE = 1.13
 PLAIN: dict[str, Any] = {"color": style.INK, "ls": (0, (5, 2)), "lw": 1.1}
@@ -31,7 +31,8 @@ def curves(cells: Sequence[Cell], dataset: str, metrics: Sequence[str]) -> Figur
         for cell in cells
         if cell.printed.dataset == dataset and cell.printed.place in ("table2", "table3")
     ]
-    if not any(ours.values for cell in shown for ours in cell.ours.values()):
+    drawn = [name for name in OURS if any(cell.ours[name].values for cell in shown)]
+    if not drawn:
         return None
     figure, grid = style.grid(1, len(metrics), 4.6 if len(metrics) > 1 else 6.8, 4.1)
     for axes, metric in zip(grid[0], metrics, strict=True):
@@ -46,12 +47,12 @@ def curves(cells: Sequence[Cell], dataset: str, metrics: Sequence[str]) -> Figur
         axes.set(xscale="log", xlabel=NOMINAL)
         axes.set_xticks(EPSILONS, [show_number(epsilon) for epsilon in EPSILONS])
         axes.minorticks_off()
-    style.legend(figure, _keys(), 5 if len(metrics) > 1 else 3)
+    style.legend(figure, _keys(drawn), 5 if len(metrics) > 1 else 3)
     return figure
 
 
 def _curve(axes: Axes, mechanism: str, line: Sequence[Cell], aside: float) -> None:
-    """One mechanism: published, and ours under both protocols."""
+    """One mechanism: published, and ours under each protocol."""
     look = appearance(mechanism)
     printed = {cell.printed.epsilon: cell.printed.value for cell in line}
     axes.plot(list(printed), list(printed.values()), color=look.colour, **FAINT)
@@ -82,16 +83,17 @@ def _without_noise(axes: Axes, cells: Sequence[Cell]) -> None:
                 axes.axhline(mean, color=style.INK, ls=dash, lw=1.1, zorder=2)
 
 
-def _keys() -> list[Line2D]:
-    """All that is drawn: who, and how each of the three is shown."""
+def _keys(protocols: Sequence[str]) -> list[Line2D]:
+    """All that is drawn: who, and how each protocol and the published numbers are shown."""
     keys = [style.mark(mechanism) for mechanism in MECHANISMS]
     grey: dict[str, Any] = {"color": style.SOFT, "marker": "o"}
-    keys += [
-        Line2D([], [], ls="-", label="ours, release", **grey),
-        Line2D([], [], ls=":", mfc=style.PAPER, label="ours, paper", **grey),
-        Line2D([], [], color=style.SOFT, lw=5, alpha=0.4, label="published"),
-        Line2D([], [], color=style.INK, lw=1.1, label="no noise, ours, release"),
-        Line2D([], [], color=style.INK, lw=1.1, ls=":", label="no noise, ours, paper"),
-        Line2D([], [], label="no noise, published", **PLAIN),
-    ]
+    for name in protocols:
+        dash, filled = OURS[name]
+        inside = style.SOFT if filled else style.PAPER
+        keys.append(Line2D([], [], ls=dash, mfc=inside, label=f"ours, {name}", **grey))
+    keys.append(Line2D([], [], color=style.SOFT, lw=5, alpha=0.4, label="published"))
+    for name in protocols:
+        plain: dict[str, Any] = {"color": style.INK, "lw": 1.1, "ls": OURS[name][0]}
+        keys.append(Line2D([], [], label=f"no noise, ours, {name}", **plain))
+    keys.append(Line2D([], [], label="no noise, published", **PLAIN))
     return keys

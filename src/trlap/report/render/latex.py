@@ -3,9 +3,10 @@
 import re
 from collections.abc import Sequence
 
+from trlap.report.cells import Cell
 from trlap.report.looks import appearance
 from trlap.report.published import MECHANISMS, PaperTable
-from trlap.report.tables import Block, Cell, blocks
+from trlap.report.tables import Block, blocks
 from trlap.runs.numbers import SUPERSCRIPTS
 
 CODES = {

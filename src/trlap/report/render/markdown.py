@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 
+from trlap.report.cells import Cell, Column
 from trlap.report.claims import Verdict
 from trlap.report.examples import Example
 from trlap.report.looks import appearance
 from trlap.report.published import ORIGINAL, PaperTable
-from trlap.report.tables import Block, Cell, Column, TextTable, blocks, missing
+from trlap.report.tables import Block, TextTable, blocks, missing
 
 # of a verdict; the page shows all
 NUMBERS = 8

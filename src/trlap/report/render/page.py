@@ -13,12 +13,13 @@ from trlap.files import jsonable
 from trlap.metrics.base import REWRITTEN, Metric
 from trlap.metrics.registry import in_order
 from trlap.report import groups
+from trlap.report.cells import Cell
 from trlap.report.examples import begin_with, offered
 from trlap.report.looks import appearance
 from trlap.report.numbers import UNKNOWN, show_epsilon
 from trlap.report.plain import without_nulls, without_paths
 from trlap.report.published import ORIGINAL, TABLES, PaperTable
-from trlap.report.tables import Block, Cell, blocks, missing
+from trlap.report.tables import Block, blocks, missing
 from trlap.runs import records
 from trlap.runs.records import Json
 from trlap.runs.result import RunResult
