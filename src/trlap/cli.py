@@ -7,6 +7,7 @@ import errno
 import functools
 import io
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -81,6 +82,10 @@ def launch(
         if not str(error).startswith("Config group override"):
             raise
         _fail(f"{error}; `python run.py --help` lists the options of every group")
+    except BrokenPipeError:
+        # whoever reads what is printed has left, as `head` does; nothing more is to be written at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(128 + signal.SIGPIPE)
     except OSError as error:
         _fail_at(error)
     except KeyboardInterrupt:

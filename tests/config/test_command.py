@@ -1,5 +1,6 @@
 """Command lines that are refused before Hydra composes them, each in one line that says what to type."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -113,3 +114,17 @@ def test_bad_commands_are_one_line(overrides: list[str], message: str) -> None:
     done = warm.run(["run.py", *overrides, "plan=true"], ROOT)
     assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
     assert message in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-m", "experiment=smoke", "plan=true"]])
+def test_a_reader_who_leaves_is_no_error(arguments: list[str]) -> None:
+    """As `python run.py --help | head -1`."""
+    with subprocess.Popen(
+        [sys.executable, "run.py", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+    ) as process:
+        assert process.stdout and process.stderr
+        process.stdout.close()
+        assert process.stderr.read() == b"" and process.wait() == 141
