@@ -60,7 +60,12 @@ def test_what_nobody_claimed_is_not_broken_and_what_is_unknown_is() -> None:
 
 def test_the_audit_attacks_the_vocabulary_and_counts_what_passed() -> None:
     mechanism = make("laplace", 1.0)
-    keys: dict[str, Any] = {"lengths": [5, 9], "tokens": tokens_of(mechanism, 100), "epochs": None, "seed": 0}
+    keys: dict[str, Any] = {
+        "lengths": [5, 9],
+        "tokens": tokens_of(mechanism, 100),
+        "epochs": None,
+        "seed": 0,
+    }
     cfg = config(attacks=["distinguish"], samples=200)
     plain = audit(mechanism, cfg=cfg, **keys)
     kept = audit(mechanism, cfg=cfg, guarantee=let_through(guarantee(mechanism), 2, 14), **keys)

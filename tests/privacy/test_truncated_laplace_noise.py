@@ -328,3 +328,29 @@ def test_a_document_of_truncated_words() -> None:
     found = [word.compose(n).epsilon_at(math.log(1e-6), UNEVEN) for n in (1, 10, 90, 500)]
     assert found == sorted(found) and found[2] < 90 * word.alpha * np.abs(UNEVEN).sum()
     assert found[3] == math.inf  # 500 draws leave the support with probability above 1e-6
+
+
+@many
+@given(
+    st.floats(-6, 12).map(lambda x: 10**x),
+    st.floats(-9, 4).map(lambda x: -(10**x)),
+    st.integers(1, 2000),
+    st.floats(-12, 12).map(lambda x: 10**x),
+)
+@example(1000.0, math.log(1e-6), 1, 1.0)
+@example(1e12, -1e4, 1, 1e-12)
+def test_a_valid_bound_where_exponentials_of_epsilon_are_no_floats(
+    epsilon: float, log_delta: float, dimension: int, clip: float
+) -> None:
+    """Between what one axis alone needs, Geng et al.'s A, and what d such axes need by the union bound."""
+    with np.errstate(over="raise", invalid="raise"):
+        found = TruncatedLaplaceNoise.calibrate(epsilon, log_delta, dimension, clip)
+        assert found.log_infinity(found.worst_direction()) <= log_delta
+    with mpmath.workdps(60):
+        alpha = mpmath.mpf(epsilon) / (2 * mpmath.sqrt(dimension) * clip)
+        growth, delta = mpmath.expm1(2 * alpha * clip) / 2, mpmath.exp(log_delta)
+        axis, union = (
+            max(2 * mpmath.mpf(clip), mpmath.log1p(growth * axes / delta) / alpha)
+            for axes in (1, dimension)
+        )
+    assert float(axis) * (1 - 1e-9) <= found.bound <= float(union) * (1 + 1e-8)
