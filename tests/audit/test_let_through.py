@@ -92,8 +92,9 @@ def test_a_run_says_why_on_every_screen(
     config: Callable[..., Config], tmp_path: Path, words: Path, stages: str
 ) -> None:
     keys = (*TINY, "wandb.mode=disabled", f"outputs={tmp_path}", "mechanism=krr", "epsilon=5")
-    keys = (*keys, f"dataset.vocabulary={words}", "audit.samples=100", f"stages=[{stages}]")
-    unk, kept = pipeline.run(config(*keys)), pipeline.run(config(*keys, "oov=keep"))
+    more = (f"dataset.vocabulary={words}", "audit.samples=100", f"stages=[{stages}]")
+    unk = pipeline.run(config(*keys, *more))
+    kept = pipeline.run(config(*keys, *more, "oov=keep"))
     assert unk.guarantee.holds and unk.guarantee.let_through is None
     unknown = kept.guarantee.let_through
     assert kept.guarantee.holds is False and unknown is not None
