@@ -43,8 +43,9 @@ WEIGHTS = (-1.0, -0.5, -0.25, 0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
 # e^x with a larger x is no float
 LARGEST_EXPONENT = 300.0
 SMALLEST_ORDER = 1e-2
-# orders that are tried for an ε
-ROUNDS = 4
+# orders that are tried for an ε, and how far apart they are as logarithms
+ROUNDS = 3
+GRID = 0.05
 
 
 @dataclass(frozen=True)
@@ -72,12 +73,13 @@ class EveryDirection:
         order = self._best_order(lambda k: (self._log_renyi(k) - log_delta) / k)
         least = (self._log_renyi(order) - log_delta) / order
         order = self._best_order(lambda k: (self._estimate(k) - log_delta) / k)
-        least = min(least, (self.log_constant(order) - log_delta) / order)
+        guess = (self._estimate(order) - log_delta) / order
         for _ in range(ROUNDS):
-            order, before = self._order_for(max(least, 0.0)), least
+            order, before = self._order_for(max(guess, 0.0)), least
             least = min(least, (self.log_constant(order) - log_delta) / order)
             if not 0 < least < before * (1 - 1e-3):
                 break
+            guess = least
         least = max(0.0, least)
         # what another order proved
         while (excess := self.log_delta(least) - log_delta) > 0:
@@ -116,7 +118,9 @@ class EveryDirection:
         return self._log_renyi(order) - sup + ratio
 
     def _order_for(self, epsilon: float) -> float:
-        return self._best_order(lambda k: self._estimate(k) - k * epsilon)
+        """On a grid: near the best order all are alike, and what was computed once is not computed again."""
+        order = self._best_order(lambda k: self._estimate(k) - k * epsilon)
+        return math.exp(GRID * round(math.log(order) / GRID))
 
     def _best_order(self, cost: Callable[[float], float]) -> float:
         high = math.log(LARGEST_EXPONENT / self.radius)
