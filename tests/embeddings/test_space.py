@@ -1,3 +1,6 @@
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import torch
@@ -6,6 +9,7 @@ from hypothesis import strategies as st
 
 from trlap.embeddings import space as spaces
 from trlap.embeddings.space import Space, clipped
+from trlap.mechanisms.laplace import Laplace
 
 
 def make_space(count: int, dimension: int, seed: int = 0, **keys: object) -> Space:
@@ -22,6 +26,41 @@ def brute_force(space: Space, points: torch.Tensor) -> torch.Tensor:
 def test_clipping_shortens_only_what_is_longer() -> None:
     vectors = np.array([[3, 4], [0.3, 0.4], [0, 0]], np.float32)
     assert np.allclose(clipped(vectors, 1.0), np.array([[0.6, 0.8], [0.3, 0.4], [0, 0]]))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 400), st.floats(-12, 12), st.floats(-3, 3))
+def test_no_clipped_vector_is_longer_than_c_not_by_rounding_either(
+    seed: int, dimension: int, log_clip: float, log_length: float
+) -> None:
+    """In float64, and in whole numbers; and none is shorter than rounding asks for."""
+    rng, clip = np.random.default_rng(seed), 10**log_clip
+    vectors = rng.normal(size=(20, dimension)) * clip * 10**log_length / dimension**0.5
+    vectors[:5] *= rng.random((5, dimension)) < 0.05
+    vectors[5:8] *= clip / np.linalg.norm(vectors[5:8], axis=1, keepdims=True)
+    found = clipped(vectors.astype(np.float32), clip).astype(np.float64)
+    lengths = np.linalg.norm(found, axis=1)
+    assert (lengths <= clip).all()
+    for row in found:
+        assert sum(Fraction(value) ** 2 for value in row.tolist()) <= Fraction(clip) ** 2
+    wanted = np.minimum(np.linalg.norm(vectors, axis=1), clip)
+    assert (lengths >= wanted * (1 - 2**-22)).all()
+
+
+def test_what_is_short_enough_stays_as_it_is() -> None:
+    vectors = np.array([[1, 0], [0, -1], [0.6, 0.7], [-0.25, 0]], np.float32)
+    assert np.array_equal(clipped(vectors, 1.0), vectors)
+
+
+def test_a_pure_mechanism_stays_pure_for_clipped_words() -> None:
+    """A pair that is one digit too far apart has δ = 7·10⁻⁹ where the promise is 0."""
+    rng = np.random.default_rng(0)
+    signs = np.where(rng.random((60, 100)) < 0.5, -1, 1) * rng.uniform(1, 3, size=(60, 1))
+    vectors = np.concatenate([signs, -signs]).astype(np.float32)
+    space = Space([str(i) for i in range(120)], vectors, np.full(120, 1 / 120))
+    mechanism = Laplace(space=space, epsilon=1.0)
+    for word in range(60):
+        assert mechanism.pair_log_delta(1.0, word, word + 60) == -math.inf
 
 
 @pytest.mark.parametrize("projection", ["clipped", "original"])

@@ -33,7 +33,7 @@ def test_published_is_pure_dp_and_tight(epsilon: float, dimension: int, clip: fl
 
 def test_exact_needs_far_less_noise_once_a_delta_is_allowed() -> None:
     found = make(Laplace, 1.0, delta=1e-5, calibration="exact")
-    assert found.law.scale == pytest.approx(7.415, abs=0.005)  # the analytic Gaussian: σ = 7.461
+    assert found.law.scale == pytest.approx(7.470, abs=0.003)  # the analytic Gaussian: σ = 7.461
     assert found.log_delta(1.0) <= math.log(1e-5)
     assert make(Laplace, 1.0).law.scale == pytest.approx(34.64, abs=0.01)
 

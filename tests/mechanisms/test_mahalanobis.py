@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+from conftest import ROOT
 from metric_helpers import (
     ALPHA,
     PLANE,
@@ -19,8 +20,9 @@ from scipy import linalg, stats
 
 from trlap.embeddings.space import Space
 from trlap.errors import TrlapError
-from trlap.mechanisms import registry
+from trlap.mechanisms import mahalanobis, registry
 from trlap.mechanisms.mahalanobis import Mahalanobis
+from trlap.mechanisms.released.mahalanobis import LAM
 
 
 def regularised(space: Space, lam: float) -> np.ndarray:
@@ -116,3 +118,10 @@ def test_directions_without_noise_are_refused() -> None:
         registry.make("mahalanobis", random_space(5, 10), 1.0, lam=1.0)
     with pytest.raises(TrlapError, match="the same"):
         registry.make("mahalanobis", make_space(np.ones((3, 2))), 1.0)
+
+
+def test_where_lambda_differs_from_the_released_code_a_reader_finds_it() -> None:
+    assert (Mahalanobis.lam, LAM) == (0.2, 0.5)
+    pages = [ROOT / "README.md", ROOT / "conf" / "mechanism" / "mahalanobis.yaml"]
+    for text in (mahalanobis.__doc__ or "", *(page.read_text(encoding="utf-8") for page in pages)):
+        assert "0.2" in text and "0.5" in text

@@ -96,3 +96,27 @@ def test_claim_and_keys() -> None:
     for keys in ({"m": 0}, {"m": 1.5}, {"beta": 0}, {"beta": 1}, {"failure": 1.0}, {"seed": -1}):
         with pytest.raises(TrlapError, match=next(iter(keys))):
             make(space, 3.0, **keys)
+
+
+def test_what_the_authors_count_and_what_is_spent_here() -> None:
+    """After projection ε is exact; before it, ε/(1 + β) suffices where Φ stretches at most 1 + β."""
+    space = random_space(40, 300)
+    # a seed that drew no vector of the space
+    here, authors = make(space, 3.0, seed=5), make(space, 3.0 / 1.5, seed=5)
+    stretch = here.reach / 2
+    assert stretch == pytest.approx(np.linalg.norm(here.phi, 2)) and stretch > 1.5
+    within = 0
+    for first, second in ((0, 1), (2, 30), (17, 39), (5, 6)):
+        s = here.difference(first, second)
+        before, after = np.linalg.norm(s), np.linalg.norm(here.phi @ s)
+        assert here.pair_epsilon_at(-math.inf, first, second) == pytest.approx(3 * after)
+        assert here.claimed_epsilon(first, second) == pytest.approx(3 * after)
+        spent = authors.pair_epsilon_at(-math.inf, first, second)
+        assert (spent <= 3 * before) == (after <= 1.5 * before)
+        within += after <= 1.5 * before
+    assert within > 0
+    # the worst two clipped vectors are dearer than the authors count
+    assert authors.epsilon_at(-math.inf) > 3 * 2
+    assert (
+        f"up to {stretch:.3g}-fold" in here.notes(None)[0] and "(1 + β) = 2" in here.notes(None)[0]
+    )

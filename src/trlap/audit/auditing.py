@@ -12,6 +12,7 @@ from trlap.audit.attacks.registry import ATTACKS
 from trlap.audit.channel import matrix
 from trlap.audit.composition import documents
 from trlap.audit.guarantee import guarantee as claimed_and_exact
+from trlap.audit.let_through import let_through
 from trlap.audit.records import Audit
 from trlap.audit.verdict import attacked, checked
 from trlap.audit.vocabulary import vocabulary
@@ -37,9 +38,12 @@ def audit(
 
     lengths, tokens   words a document and all word indices of the test split
     epochs            how often the noise is drawn anew where the protocol does so, else None
-    guarantee         claimed and exact, where these are known already
+    guarantee         claimed and exact, where these are known already. Attacks look at words of the
+                      vocabulary; what passes through beside them is put on top of what they show
     """
     stated = guarantee or claimed_and_exact(mechanism)
+    unknown = stated.let_through
+    stated = stated if unknown is None else unknown.vocabulary
     rows = matrix(mechanism)
     words = vocabulary(mechanism, rows, seed)
     composition = documents(mechanism, lengths, epochs, stated.exact)
@@ -47,10 +51,13 @@ def audit(
     shown, deniability = findings.pop("empirical", None), findings.pop("deniability", None)
     judged, surprises = attacked(stated, mechanism, shown)
     judged, slips = checked(judged, mechanism, rows, words)
+    judged = replace(judged, document=composition)
+    if unknown is not None:
+        judged = let_through(judged, unknown.tokens, unknown.of)
     return Audit(
-        guarantee=replace(judged, document=composition),
+        guarantee=judged,
         vocabulary=words,
-        composition=composition,
+        composition=judged.document,
         empirical=shown,
         attacks={**_by_name(findings), "confidence": cfg.confidence},
         deniability=deniability,

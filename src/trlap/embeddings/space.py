@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 
@@ -22,9 +23,34 @@ ALIGNED = 16
 
 
 def clipped(vectors: NDArray[np.float32], clip: float) -> NDArray[np.float32]:
-    """CLIPEmb(w) = φ(w) · min(1, C / ‖φ(w)‖₂): Equation 1 of the paper."""
+    """CLIPEmb(w) = φ(w) · min(1, C / ‖φ(w)‖₂): Equation 1 of the paper, in float32.
+
+    No vector is longer than C, not by rounding either: a mechanism that is pure for ‖s‖₂ ≤ 2C has a δ > 0
+    for two that are a last digit further apart. So coordinates are rounded towards 0, which shortens every
+    vector. Whose length is then so near to C that float64 cannot tell is measured in whole numbers, and
+    where it is longer its coordinates are moved one more digit towards 0.
+    """
     lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
-    return (vectors * np.minimum(1, clip / np.maximum(lengths, 1e-300))).astype(np.float32)
+    exact = vectors * (clip / np.maximum(lengths, clip))
+    rounded = exact.astype(np.float32)
+    away = np.abs(rounded.astype(np.float64)) > np.abs(exact)
+    rounded[away] = np.nextafter(rounded[away], np.float32(0))
+    # of a sum of d squares and its root, relatively
+    error = (rounded.shape[1] + 4) * 2.0**-53
+    near = np.linalg.norm(rounded.astype(np.float64), axis=1) > clip * (1 - error)
+    for i in np.flatnonzero(near):
+        while _longer(rounded[i], clip):
+            rounded[i] = np.nextafter(rounded[i], np.float32(0))
+    return rounded
+
+
+def _longer(vector: NDArray[np.float32], clip: float) -> bool:
+    """Whether it is longer than C, or float64 takes it to be."""
+    values = vector.astype(np.float64)
+    if not np.isfinite(values).all():
+        return False
+    square = sum(Fraction(value) ** 2 for value in values.tolist())
+    return square > Fraction(clip) ** 2 or float(np.linalg.norm(values)) > clip
 
 
 class Space:

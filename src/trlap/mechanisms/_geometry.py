@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from trlap.privacy.coordinates import log_exit_of_any
+from trlap.privacy.exits import log_exit_of_any
 from trlap.privacy.truncated_laplace import TruncatedLaplaceNoise
 
 Floats = NDArray[np.float64]

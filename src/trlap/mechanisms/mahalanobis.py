@@ -7,6 +7,10 @@ regularized Mahalanobis metric", PrivateNLP 2020. Σ is the covariance of the vo
 vectors, every word counting once, scaled to a mean variance of 1 (trace d); it is public, because
 the vocabulary is. λ = 0 is CMP.
 
+λ is 0.2 unless `mechanism.lam` says otherwise. The authors of the truncated Laplace paper take 0.5 in
+their released code, and so does `protocol=release`; `mechanism.lam=0.5` takes it here. The larger λ
+is, the more the noise follows the words, and the dearer are the directions in which they vary least.
+
 **Guarantee**: metric DP in the regularised Mahalanobis norm. The density of the noise is ∝
 e^{−ε‖z‖_R} with ‖s‖_R = √(sᵀR⁻¹s), so the log-ratio is at most ε·‖x − x'‖_R, for every pair and
 every ε > 0. Along the direction that varies least this is the dearest: the worst case over all

@@ -15,7 +15,7 @@ Where ε > 2 δ^{1/d} √d the paper adds dummy coordinates, draws noise for all
 (d = 500 at ε = 10, 1700 at ε = 20). The dropped coordinates are independent of the kept ones and have the
 same law for every word, so they change nothing but A and α; they are not drawn here.
 
-calibration=exact keeps α and takes the smallest A whose worst-case δ over ‖s‖₂ ≤ 2C meets the target. It
+calibration=exact keeps α and takes the smallest A whose δ is proven to meet the target for every ‖s‖₂ ≤ 2C. It
 keeps its promise, and its variance is within a fraction of a percent of plain Laplace noise.
 
 Sampling inverts the distribution function: |x| = −ln(1 − |v|(1 − e^{−αA}))/α, v uniform on (−1, 1);

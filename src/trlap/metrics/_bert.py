@@ -5,6 +5,7 @@ import logging
 import sys
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager, redirect_stderr
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,10 @@ from trlap.errors import TrlapError
 
 if TYPE_CHECKING:
     from bert_score import BERTScorer
+
+
+# seconds for the hub's first answer
+PATIENCE = 10.0
 
 
 def hub_name(model: str) -> str:
@@ -30,24 +35,49 @@ def model_folder(model: str) -> Path:
     if model.startswith(("/", ".", "~")) or model.count("/") > 1:
         raise TrlapError(f"metrics.bertscore.model: no folder {model}")
 
+    return _from_hub(model)
+
+
+def _from_hub(model: str) -> Path:
     import huggingface_hub as hub
 
+    silence = None
     try:
         if not isinstance(hub.try_to_load_from_cache(model, "config.json"), str):
             print(f"fetching {model} from the Hugging Face hub …", file=sys.stderr)
+        silence = _silence_of_hub(model)
         # what is cached already serves when the hub cannot be reached
         with quiet():
             snapshot = hub.snapshot_download(
                 model,
                 allow_patterns=["*.json", "*.txt", "*.model", "*.safetensors"],
                 ignore_patterns=["*/*"],
+                local_files_only=silence is not None,
             )
     # the hub's client raises its own errors, its HTTP library's and OSError
     except Exception as error:
         raise TrlapError(
-            f"cannot fetch {model} from the Hugging Face hub: {_line(error)}"
+            f"cannot fetch {model} from the Hugging Face hub: {silence or _line(error)}"
         ) from error
     return Path(snapshot)
+
+
+@cache
+def _silence_of_hub(model: str) -> str | None:
+    """Why the hub does not answer for this model; None where it does.
+
+    Its client waits for some answers without an end. Asked once in a process, since a sweep would wait for
+    every cell.
+    """
+    import huggingface_hub as hub
+
+    try:
+        with quiet():
+            hub.HfApi().model_info(model, timeout=PATIENCE)
+    # as above
+    except Exception as error:
+        return _line(error)
+    return None
 
 
 def load_scorer(model: str, num_layers: int | None, folder: Path, device: str) -> "BERTScorer":

@@ -10,12 +10,17 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
 from trlap.errors import TrlapError
 from trlap.privacy.base import Noise
+from trlap.privacy.cover import Corner, fits, largest
+from trlap.privacy.every_direction import EveryDirection
+from trlap.privacy.exits import log_exit_of_any
 from trlap.privacy.loss_distribution import EDGE, LossDistribution
-from trlap.privacy.numerics import Floats, log_hazard_of
+from trlap.privacy.numerics import Floats, log1mexp, smallest
+
+# a bound on ln δ this near to a value that occurs needs no other one beside it
+CLOSE = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,20 +28,18 @@ class CoordinateNoise(Noise):
     """Noise that is independent and alike in every coordinate, with tails that fall as e^{−α|x|}.
 
     Two words are told apart by the difference s of their clipped vectors, over the real coordinates;
-    the worst is searched for over all s with ‖s‖₂ ≤ 2C.
+    the worst case is over all s with ‖s‖₂ ≤ 2C. With several draws, all have the same s.
 
-    Proven: δ(ε) rises with every |s_j|, so the worst s has length 2C. (The noise is log-concave, so
-    the best test on a coordinate is a threshold, and its power grows with the shift; what dominates
-    coordinate by coordinate dominates as a product: Zhu, Dong & Wang 2022, Theorem 10.) And where
-    all finite losses are at most ε, the worst s is that of `worst_direction`.
+    δ(ε) rises with every |s_j|, so the worst s has length 2C. (The noise is log-concave, so the best
+    test on a coordinate is a threshold, and its power grows with the shift; what dominates coordinate
+    by coordinate dominates as a product: Zhu, Dong & Wang 2022, Theorem 10.) Where all finite losses
+    are at most ε, the worst s is that of `worst_direction`. Below that ε nobody knows it: the even
+    spread is the worst for every Rényi divergence of Laplace noise, but sums of losses have atoms, and
+    fewer coordinates may place them better for a given ε; below 2αC one axis alone may be the worst.
 
-    Scanned, below that ε: k equal coordinates, and one smaller or d − k equally smaller ones, in
-    some 500 combinations. The even spread, k = d, is the worst for every Rényi divergence of
-    Laplace noise, and mostly for δ(ε), but not always: sums of losses have atoms, and a smaller k
-    may place them better for a given ε (at d = 300 by up to about 1 % of δ). Where ε is below 2αC,
-    one axis alone may be the worst. Hill climbing over all directions, in up to 12 dimensions over
-    wide ranges of ε, b and A, found δ up to 0.3 % above the one returned, mostly below 0.03 %.
-    With several draws, all have the same s.
+    So the worst case is a bound from above that is proven for every s, `worst_log_delta` and
+    `worst_epsilon`: the least of what `every_direction` and, in a few dimensions, `cover` prove. What
+    a scan of some 500 differences finds, `largest_found`, is a bound from below and promises nothing.
     """
 
     clip: float
@@ -45,6 +48,20 @@ class CoordinateNoise(Noise):
     @abstractmethod
     def largest_loss(self) -> float:
         """n α 2√d C: no finite loss of n draws is larger, whatever the two clipped vectors."""
+
+    @property
+    @abstractmethod
+    def rate(self) -> float:
+        """α."""
+
+    @property
+    @abstractmethod
+    def limit(self) -> float:
+        """A, infinite without truncation."""
+
+    @abstractmethod
+    def worst_log_infinity(self) -> float:
+        """ln of the largest mass of the infinite loss over all s with ‖s‖₂ ≤ 2C, bounded from above."""
 
     @abstractmethod
     def losses(self, difference: ArrayLike) -> LossDistribution:
@@ -61,12 +78,13 @@ class CoordinateNoise(Noise):
 
         Exactly the mass of the infinite loss (−inf without truncation) from n α‖s‖₁ on. Below, what
         the finite losses add to it, by the numerical bound of `LossDistribution`: `pessimistic` True
-        gives the upper, False the lower.
+        gives the upper, False the lower. For the worst s the upper bound is proven for every s, and the
+        lower one is the largest that a scan finds.
         """
         if difference is None:
-            upper, difference = self.worst_log_delta(epsilon)
             if pessimistic:
-                return upper
+                return self.worst_log_delta(epsilon)
+            return self.largest_found(epsilon)[0]
         return self.losses(difference).log_delta(epsilon, pessimistic=pessimistic)
 
     def epsilon_at(self, log_delta: float, difference: ArrayLike | None = None) -> float:
@@ -75,42 +93,72 @@ class CoordinateNoise(Noise):
         Infinite where the infinite loss alone has more mass than δ.
         """
         if difference is None:
-            return self.worst_epsilon(log_delta)[0]
+            return self.worst_epsilon(log_delta)
         return self.losses(difference).epsilon_at(log_delta)
 
-    def worst_log_delta(self, epsilon: float) -> tuple[float, Floats]:
-        """(ln δ(ε), s): the largest δ found over ‖s‖₂ ≤ 2C, and where."""
+    def worst_log_delta(self, epsilon: float) -> float:
+        """An upper bound on ln δ(ε) that is proven for every s with ‖s‖₂ ≤ 2C."""
+        infinite = self.worst_log_infinity()
+        if epsilon >= self.largest_loss * (1 - EDGE):
+            return infinite
+        if self.dimension == 1:
+            return self.losses(self.even_spread()).log_delta(epsilon)
+        if self.limit < 2 * self.clip:
+            return 0.0
+        covered = 0.0
+        if fits(self.dimension, self.draws, self.largest_loss):
+            corner = Corner(epsilon, self.rate, self.limit)
+            covered, met = largest(corner, self.dimension, 2 * self.clip)
+            if covered < met + CLOSE:
+                return covered
+        finite = self._every_direction.log_delta(epsilon)
+        return min(covered, float(np.logaddexp(infinite, finite)))
+
+    def worst_epsilon(self, log_delta: float) -> float:
+        """An ε at which the bound of `worst_log_delta` meets δ; infinite where there is none."""
+        infinite = self.worst_log_infinity()
+        if infinite > log_delta:
+            return math.inf
+        if infinite == log_delta or self.limit < 2 * self.clip:
+            return self.largest_loss
+        if self.dimension == 1:
+            return self.losses(self.even_spread()).epsilon_at(log_delta)
+        log_finite = log_delta + log1mexp(infinite - log_delta)
+        enough = min(self.largest_loss, self._every_direction.epsilon_at(log_finite))
+        if enough == 0 or not fits(self.dimension, self.draws, self.largest_loss):
+            return enough
+
+        def valid(epsilon: float) -> bool:
+            return self.worst_log_delta(epsilon) <= log_delta
+
+        least = self.losses(self.even_spread()).epsilon_at(log_delta)
+        return (
+            enough if least >= enough else smallest(valid, max(least, 1e-9 * enough), enough, 2e-3)
+        )
+
+    @property
+    def _every_direction(self) -> EveryDirection:
+        return EveryDirection(self.rate, self.limit, self.dimension, 2 * self.clip, self.draws)
+
+    def largest_found(self, epsilon: float) -> tuple[float, Floats]:
+        """(ln δ(ε), s): the largest δ that a scan finds, and where. A lower bound of the worst case.
+
+        k equal coordinates, and one smaller or d − k equally smaller ones, in some 500 combinations.
+        Hill climbing over all directions, in up to 12 dimensions over wide ranges of ε, b and A, has
+        found δ up to 0.3 % above it, mostly below 0.03 %.
+        """
         if epsilon >= self.largest_loss * (1 - EDGE):
             direction = self.worst_direction()
             return self.losses(direction).log_infinity, direction
-        _, scanned = self.scan(epsilon)
+        scored = ((self.losses(s).coarse().log_delta(epsilon), s) for s in self._candidates())
+        _, scanned = max(scored, key=lambda pair: pair[0])
         return max(
-            ((self.losses(s).log_delta(epsilon), s) for s in (scanned, self.even_spread())),
+            (
+                (self.losses(s).log_delta(epsilon, pessimistic=False), s)
+                for s in (scanned, self.even_spread())
+            ),
             key=lambda pair: pair[0],
         )
-
-    def worst_epsilon(self, log_delta: float) -> tuple[float, Floats]:
-        """(ε, s): the largest ε at δ found over ‖s‖₂ ≤ 2C, and where."""
-        direction = self.worst_direction()
-        if self.losses(direction).log_infinity > log_delta:
-            return math.inf, direction
-        # only a candidate that is over δ at the largest ε so far can have a larger one
-        scanned = even = self.even_spread()
-        largest = self.losses(even).coarse().epsilon_at(log_delta)
-        for s in self._candidates():
-            losses = self.losses(s).coarse()
-            if losses.log_delta(largest) > log_delta:
-                scanned, largest = s, losses.epsilon_at(log_delta)
-        epsilon = self.losses(even).epsilon_at(log_delta)
-        if scanned is even:
-            return epsilon, even
-        scanned_epsilon = self.losses(scanned).epsilon_at(log_delta)
-        return (epsilon, even) if epsilon > scanned_epsilon else (scanned_epsilon, scanned)
-
-    def scan(self, epsilon: float) -> tuple[float, Floats]:
-        """(ln δ(ε), s) of the worst candidate, on a coarse grid."""
-        scored = ((self.losses(s).coarse().log_delta(epsilon), s) for s in self._candidates())
-        return max(scored, key=lambda pair: pair[0])
 
     def even_spread(self) -> Floats:
         """The longest difference, spread evenly over all coordinates."""
@@ -159,31 +207,3 @@ def coordinate_losses(
         count=count,
         log_hazard=log_hazard,
     ).compose(draws)
-
-
-def log_exit_of_any(difference: ArrayLike, alpha: float, bound: float) -> float:
-    """ln Σ_j G(|s_j|), G(t) = −ln(1 − p(t)) with the p of `log_exit`: what the infinite loss is made of."""
-    if math.isinf(bound):
-        return -math.inf
-    return float(special.logsumexp(log_exit(difference, alpha, bound)))
-
-
-def log_exit(shift: ArrayLike, alpha: float, bound: float) -> Floats:
-    """ln(−ln(1 − p(t))) of a coordinate shifted by t, with αB = 2(1 − e^{−αA}) and
-
-        p(t) = (e^{−α(A−|t|)} − e^{−αA})/αB             for |t| ≤ A
-        p(t) = 1 − (e^{−α(|t|−A)} − e^{−αA})/αB         for A < |t| < 2A,   1 beyond
-
-    the probability that the coordinate falls where the other word's cannot.
-    """
-    t = np.abs(np.asarray(shift, dtype=np.float64))
-    if math.isinf(bound):
-        return np.full_like(t, -math.inf)
-    log_alpha_B = math.log(-2 * math.expm1(-alpha * bound))
-    near, far = np.minimum(t, bound), np.clip(t, bound, 2 * bound)
-    with np.errstate(divide="ignore"):
-        log_p = alpha * (near - bound) + np.log(-np.expm1(-alpha * near)) - log_alpha_B
-        log_stay = (
-            alpha * (bound - far) + np.log(-np.expm1(alpha * (far - 2 * bound))) - log_alpha_B
-        )
-        return np.where(t <= bound, log_hazard_of(log_p), np.log(-log_stay))

@@ -41,12 +41,14 @@ def log_probability_of(log_hazard: float) -> float:
     return log_hazard if log_hazard < -37 else log1mexp(-math.exp(log_hazard))
 
 
-def smallest(valid: Callable[[float], bool], low: float, high: float) -> float:
-    """The smallest valid x in (low, high] to a relative 1e-10, on the valid side.
+def smallest(
+    valid: Callable[[float], bool], low: float, high: float, tolerance: float = 1e-10
+) -> float:
+    """The smallest valid x in (low, high], to that relative tolerance, on the valid side.
 
     Validity must be monotone and `high` valid.
     """
-    while high > low * (1 + 1e-10):
+    while high > low * (1 + tolerance):
         middle = math.sqrt(low) * math.sqrt(high)
         if valid(middle):
             high = middle

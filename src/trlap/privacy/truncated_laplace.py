@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from trlap.errors import TrlapError
-from trlap.privacy.coordinates import CoordinateNoise, coordinate_losses, log_exit, log_exit_of_any
+from trlap.privacy.coordinates import CoordinateNoise, coordinate_losses
+from trlap.privacy.exits import largest_hazard, log_exit, log_exit_of_any
 from trlap.privacy.gaussian import GaussianNoise
 from trlap.privacy.laplace import LaplaceNoise
 from trlap.privacy.loss_distribution import LossDistribution
@@ -65,8 +66,8 @@ class TruncatedLaplaceNoise(CoordinateNoise):
     def calibrate(cls, epsilon: float, log_delta: float, dimension: int, clip: float) -> Self:
         """The smallest A, at α = ε/(2√d C), whose worst δ at ε over ‖s‖₂ ≤ 2C meets δ.
 
-        Infinite (plain Laplace) where δ = 0. The worst s is that of `worst_direction`: proven up to
-        the scan of t₁. A is kept at 2C or above, where that proof holds; this costs something only
+        Infinite (plain Laplace) where δ = 0. The bound on the worst δ is that of `worst_log_infinity`,
+        proven for every s. A is kept at 2C or above, where that proof holds; this costs something only
         for δ > 1/2, because one axis alone has δ ≥ 1/2 if A ≤ 2C. In one dimension this is the
         mechanism of Geng et al. 2020, A = (Δ/ε) ln(1 + (e^ε − 1)/2δ).
         """
@@ -82,7 +83,11 @@ class TruncatedLaplaceNoise(CoordinateNoise):
         # at this A, d·p(2C) is δ, and the true δ is at most d·p(2C), but for rounding
         log_ratio = math.log(dimension / 2) + log_expm1(2 * alpha * clip) - log_delta
         enough = max(2 * clip, (1 + 1e-9) * float(np.logaddexp(0, log_ratio)) / alpha)
-        return replace(endless, bound=smallest(valid, 2 * clip, enough))
+        found = replace(endless, bound=smallest(valid, 2 * clip, enough))
+        step = 1e-9
+        while found.worst_log_infinity() > log_delta:
+            found, step = replace(found, bound=found.bound * (1 + step)), 2 * step
+        return found
 
     @property
     def normaliser(self) -> float:
@@ -140,6 +145,25 @@ class TruncatedLaplaceNoise(CoordinateNoise):
         bound at smaller ε, and at the own ε where vectors were not clipped.
         """
         return log_probability_of(self.log_hazard(difference) + math.log(self.draws))
+
+    @property
+    def rate(self) -> float:
+        return self.alpha
+
+    @property
+    def limit(self) -> float:
+        return self.bound
+
+    def worst_log_infinity(self) -> float:
+        """ln of the largest mass of the infinite loss, bounded from above for every s with ‖s‖₂ ≤ 2C.
+
+        By the proof of `worst_direction` where A ≥ 2C, and by duality, which needs none, elsewhere
+        (`exits.largest_hazard`).
+        """
+        if math.isinf(self.bound):
+            return -math.inf
+        hazard = largest_hazard(self.alpha, self.bound, self.dimension, 2 * self.clip)
+        return log_probability_of(hazard + math.log(self.draws))
 
     def worst_direction(self) -> Floats:
         """The s with ‖s‖₂ ≤ 2C, over the real coordinates, of the largest δ at the mechanism's own ε.

@@ -28,6 +28,7 @@ from trlap.privatize.blocks import NoiseIdentity, privatize_texts
 from trlap.privatize.lines import has_surrogate
 from trlap.randomness import block_generator, seeded
 from trlap.runs.cache import cached
+from trlap.runs.result import Guarantee
 
 # texts at once
 BATCH = 2048
@@ -41,7 +42,7 @@ class Privatizer:
                     and from the word vectors, never from the texts.
     vectors         "glove840b", "random", a file, or an `Embedding` config.
     oov             "unk": an unknown word is <unk>, a word like any other, and is privatised;
-                    "keep": it passes through unprotected.
+                    "keep": it passes through unprotected, and no promise holds (see `guarantee`).
     seed            None: seeds come from the operating system and are kept nowhere. Whoever has the seed
                     has the text, so one of your own needs reproducible=True, which says that the output
                     is not to be published. The same calls with the same texts then give the same words.
@@ -108,6 +109,17 @@ class Privatizer:
     def tokens(self) -> int:
         """Privatised so far."""
         return sum(words * texts for words, texts in self.lengths.items())
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Claimed and exact, and whether the claim holds. With oov="keep" it never does: `let_through` says
+        why, and how many tokens passed through so far.
+        """
+        from trlap.audit.guarantee import guarantee
+        from trlap.audit.let_through import let_through
+
+        stated = guarantee(self.mechanism)
+        return let_through(stated, self.leaked, self.tokens) if self.oov == "keep" else stated
 
     def privatize(self, texts: Iterable[str]) -> list[str]:
         """A private text for each text: lower-case tokens joined by one space, as many as there were.

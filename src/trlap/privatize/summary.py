@@ -14,18 +14,16 @@ if TYPE_CHECKING:
 
 def own_text(privatizer: "Privatizer", output: str) -> str:
     """It shows no text, neither original nor private."""
-    from trlap.audit.guarantee import guarantee
-
     mechanism, lengths = privatizer.mechanism, privatizer.lengths
     words, texts = privatizer.tokens, lengths.total()
     lines = [
         f"trlap · {texts:,} texts, {words:,} words · mechanism {mechanism.name} · to {output}",
         "",
     ]
-    lines.append(row("guarantee", guarantee_line(guarantee(mechanism))))
+    lines.append(row("guarantee", guarantee_line(privatizer.guarantee)))
     for label, count in (("median", _median(lengths)), ("longest", max(lengths, default=0))):
         if count and mechanism.private:
-            lines.append(row("", _document(mechanism, label, count)))
+            lines.append(row("", _document(mechanism, label, count, privatizer.oov)))
     known = f"{privatizer.unknown:,} of {words:,} words are outside the vocabulary"
     if privatizer.oov == "keep":
         lines.append(row("LEAKED", f"{known} and were let through unprotected (oov=keep)"))
@@ -40,7 +38,9 @@ def own_text(privatizer: "Privatizer", output: str) -> str:
     return "\n".join(lines)
 
 
-def _document(mechanism: "Mechanism", label: str, words: int) -> str:
+def _document(mechanism: "Mechanism", label: str, words: int, oov: str) -> str:
+    if oov == "keep":
+        return f"{label} text of {words:,} words: no bound, since unknown words are let through"
     pure = mechanism.epsilon_at(-math.inf)
     basic = "" if math.isinf(pure) else f"{show_number(words * pure)}-DP by adding up, "
     composed = mechanism.compose(math.log(1e-6), words).epsilon

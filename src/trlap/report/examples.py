@@ -110,6 +110,8 @@ def _lines(runs: "pd.Series[RunResult]") -> Iterator[Line]:
         example = run.details.examples[0]
         exact = run.settings.calibration == "exact" and appearance(run.mechanism).calibrated
         label = f"{run.mechanism}, least noise" if exact else run.mechanism
+        if run.guarantee.let_through is not None:
+            label += ", unknown words let through"
         for text, rewritten in ((example.private, False), (example.rewritten, True)):
             if text is not None and (label, text) not in seen:
                 seen.add((label, text))

@@ -92,6 +92,26 @@ class Guarantee:
     word: WordBounds | None = None
     document: Documents | None = None
     holds: bool | None = None
+    # of oov=keep alone
+    let_through: "LetThrough | None" = absent()
+
+
+@dataclass(frozen=True)
+class LetThrough:
+    """oov=keep: tokens outside the vocabulary, which are published as they are.
+
+    So many of so many tokens of the text were, which costs the promise; `vocabulary` is what is true where
+    they are left out of account, of two words of the vocabulary.
+    """
+
+    tokens: int
+    of: int
+    reason: str
+    vocabulary: Guarantee
+
+    @property
+    def counted(self) -> str:
+        return f"{self.tokens:,} of {self.of:,} words are unknown and were let through (oov=keep)"
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,9 @@ from trlap.runs.guarantees import (
     Interval as Interval,
 )
 from trlap.runs.guarantees import (
+    LetThrough as LetThrough,
+)
+from trlap.runs.guarantees import (
     WordBounds as WordBounds,
 )
 from trlap.runs.records import Json, absent

@@ -137,12 +137,15 @@ def _written(run: RunResult) -> str:
     word = run.guarantee.word
     if word is None or word.delta_lower is None or word.delta_upper is None or not sees_vector(run):
         return NOTHING
+    if word.delta_lower == word.delta_upper:
+        return show_number(word.delta_upper)
     return f"{word.delta_lower:.3g} to {word.delta_upper:.3g}"
 
 
 def sees_vector(run: RunResult) -> bool:
     """Whether what is proven and attacked is a noisy vector, of which the written word is a function."""
-    word = run.guarantee.word
+    unknown = run.guarantee.let_through
+    word = (run.guarantee if unknown is None else unknown.vocabulary).word
     return word is not None and word.delta_lower != word.delta_upper
 
 
@@ -207,6 +210,8 @@ def _explained(runs: list[RunResult]) -> list[str]:
 
 def _broken(run: RunResult) -> str:
     """What the release spends beyond its promise is its exact δ at that ε."""
+    if run.guarantee.let_through is not None:
+        return f"{title(run)} does not keep its promise: {run.guarantee.let_through.reason}"
     claimed = show_delta(run.guarantee.claimed.log10_delta)
     of = " of the noisy vector" if sees_vector(run) else ""
     return f"{title(run)} does not keep its promise: δ{of} is {_true(run)} and not {claimed}"

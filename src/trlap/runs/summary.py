@@ -81,6 +81,8 @@ def guarantee_line(guarantee: Guarantee) -> str:
     if attack is not None and attack.delta_lower > 0 and attack.confidence:
         parts[-1] += f", attack ≥ {attack.delta_lower:.3g} ({attack.confidence:.0%})"
     parts.append(VERDICTS[guarantee.holds])
+    if guarantee.let_through is not None:
+        parts.append(guarantee.let_through.counted)
     if vector and word and guarantee.holds is False and word.delta_upper is not None:
         between = f"{word.delta_lower:.3g} and {word.delta_upper:.3g}"
         parts.append(f"projected word: δ between {between} ({word.verdict})")
@@ -164,7 +166,9 @@ def _notes(result: RunResult) -> list[str]:
         said = [metric.note(scores) for metric in ordered()]
         notes += [note for note in said if note is not None]
     leaked = sum(counts.leaked for counts in details.privatize.values())
-    if leaked:
+    if result.guarantee.let_through is not None:
+        notes.append(result.guarantee.let_through.reason)
+    elif leaked:
         notes.append(f"{leaked:,} unknown tokens were let through unprotected (oov=keep)")
     if details.vocabulary and not details.vocabulary.public:
         notes.append("the vocabulary was made from the training split, which is taken to be public")

@@ -206,6 +206,7 @@ def _runs(material: "Material", folder: Path) -> list[dict[str, Json]]:
                 "whose": OWN if result.name in material.own else STUDY,
                 "examples": records.to_json(result.details.examples),
                 "guarantee": without_nulls(records.to_json(result.guarantee)),
+                "let_through": _let_through(result),
                 "config": groups.short_config(result),
                 "reads": reads(result),
                 "train": result.details.sizes["train"],
@@ -215,13 +216,19 @@ def _runs(material: "Material", folder: Path) -> list[dict[str, Json]]:
     return runs
 
 
+def _let_through(result: RunResult) -> str | None:
+    """Why a promise does not hold that lets unknown words through, with how many it did."""
+    unknown = result.guarantee.let_through
+    return None if unknown is None else unknown.reason
+
+
 def _show(column: Column, run: dict[str, Json]) -> str:
     """A number of a run as its column has it."""
     value = run[column.key]
     if value is None:
         return UNKNOWN
     if column.key == "holds":
-        return "yes" if value else "no"
+        return "yes" if value else "no (oov=keep)" if run["let_through"] else "no"
     if column.digits == "ε":
         return show_epsilon(value)
     return f"{value:.{column.digits}f}" if isinstance(column.digits, int) else str(value)
