@@ -12,10 +12,12 @@ import importlib
 import json
 import os
 import runpy
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import traceback
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -32,10 +34,73 @@ HEAVY = (
     "scipy.stats",
     "rouge_score.rouge_scorer",
     "sacrebleu.metrics.bleu",
+    "wandb",
     "trlap.models.training",
     "trlap.mechanisms.base",
 )
 STREAMS = ("stdin", "stdout", "stderr")
+
+
+class Process:
+    """A script and its arguments, under way. It has the verbs of `subprocess.Popen` that tests use."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        cwd: str | os.PathLike[str],
+        environment: Mapping[str, str] | None = None,
+        given: bytes = b"",
+    ) -> None:
+        self.args = list(command)
+        self.folder = tempfile.TemporaryDirectory()
+        streams = {name: str(Path(self.folder.name, name)) for name in STREAMS}
+        for name, path in streams.items():
+            Path(path).write_bytes(given if name == "stdin" else b"")
+        self.pid = _ask(
+            command=self.args,
+            cwd=str(cwd),
+            environment=dict(os.environ if environment is None else environment),
+            streams=streams,
+        )
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """As Popen has it: a signal is its negative number."""
+        if self.returncode is None:
+            code = _ask(ended=self.pid)
+            self.returncode = None if code == RUNS else code
+        return self.returncode
+
+    def wait(self, timeout: float = 600) -> int:
+        end = time.monotonic() + timeout
+        while (code := self.poll()) is None:
+            if time.monotonic() > end:
+                raise subprocess.TimeoutExpired(self.args, timeout)
+            time.sleep(0.005)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def written(self) -> tuple[bytes, bytes]:
+        """On its standard output and standard error."""
+        out, err = (Path(self.folder.name, name).read_bytes() for name in STREAMS[1:])
+        return out, err
+
+    def communicate(self, timeout: float = 600) -> tuple[str, str]:
+        self.wait(timeout)
+        out, err = self.written()
+        return out.decode(), err.decode()
+
+
+# the answer of a server about a process that has not ended
+RUNS = 1000
 
 
 def run(
@@ -44,34 +109,24 @@ def run(
     environment: Mapping[str, str] | None = None,
 ) -> "subprocess.CompletedProcess[str]":
     """A script and its arguments, until it ends."""
-    done = run_bytes(command, cwd, environment)
-    out, err = done.stdout.decode(), done.stderr.decode()
-    return subprocess.CompletedProcess(done.args, done.returncode, out, err)
+    process = Process(command, cwd, environment)
+    out, err = process.communicate()
+    return subprocess.CompletedProcess(process.args, process.wait(), out, err)
 
 
 def run_bytes(
-    command: Sequence[str],
-    cwd: str | os.PathLike[str],
-    environment: Mapping[str, str] | None = None,
-    given: bytes = b"",
+    command: Sequence[str], cwd: str | os.PathLike[str], given: bytes
 ) -> "subprocess.CompletedProcess[bytes]":
     """The same with `given` on its standard input."""
-    with tempfile.TemporaryDirectory() as folder:
-        streams = {name: str(Path(folder, name)) for name in STREAMS}
-        Path(streams["stdin"]).write_bytes(given)
-        for name in STREAMS[1:]:
-            Path(streams[name]).touch()
-        asked = {
-            "command": list(command),
-            "cwd": str(cwd),
-            "environment": dict(os.environ if environment is None else environment),
-            "streams": streams,
-        }
-        asking, answers = _server()
-        print(json.dumps(asked), file=asking, flush=True)
-        code = int(answers.readline())
-        out, err = (Path(streams[name]).read_bytes() for name in STREAMS[1:])
-    return subprocess.CompletedProcess(list(command), code, out, err)
+    process = Process(command, cwd, given=given)
+    code = process.wait()
+    return subprocess.CompletedProcess(process.args, code, *process.written())
+
+
+def _ask(**asked: object) -> int:
+    asking, answers = _server()
+    print(json.dumps(asked), file=asking, flush=True)
+    return int(answers.readline())
 
 
 @cache
@@ -86,8 +141,13 @@ def _server() -> tuple[IO[str], IO[str]]:
     return process.stdin, process.stdout
 
 
+# ------------------------------------------------------------------------------------------- the server
+
+
 def serve() -> None:
-    """A command a line; the answer is its exit code, as a shell counts. In a forked process it is carried out."""
+    """A line a question: a command, which is carried out in a forked process whose number is the answer, or
+    whether such a process has ended, with its exit code.
+    """
     asking, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     for name in HEAVY:
@@ -95,13 +155,16 @@ def serve() -> None:
     gc.freeze()
     for line in asking:
         asked = json.loads(line)
-        child = os.fork()
-        if child == 0:
-            asking.close()
-            answers.close()
-            leave(carry_out(**asked))
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        print(code, file=answers, flush=True)
+        if "ended" in asked:
+            child, status = os.waitpid(asked["ended"], os.WNOHANG)
+            answer = os.waitstatus_to_exitcode(status) if child else RUNS
+        else:
+            answer = os.fork()
+            if answer == 0:
+                asking.close()
+                answers.close()
+                leave(carry_out(**asked))
+        print(answer, file=answers, flush=True)
 
 
 def carry_out(
@@ -112,6 +175,8 @@ def carry_out(
         stream = os.open(streams[name], os.O_RDWR | (os.O_APPEND if number else 0))
         os.dup2(stream, number)
         os.close(stream)
+    # tests that are run by nohup hand an ignored SIGHUP down
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(cwd)

@@ -30,7 +30,7 @@ def script(
 ) -> subprocess.CompletedProcess[bytes]:
     """`python scripts/privatize.py <overrides>`, with `given` on standard input."""
     if not environment:
-        return warm.run_bytes([*COMMAND[1:], *overrides], ROOT, given=given or b"")
+        return warm.run_bytes([*COMMAND[1:], *overrides], ROOT, given or b"")
     everything = {**os.environ, **environment}
     command = [*COMMAND, *overrides]
     return subprocess.run(command, capture_output=True, cwd=ROOT, input=given, env=everything)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import warm
 from conftest import ROOT, TINY, until
 
 from trlap.runs import signals
@@ -23,17 +24,8 @@ LONG = (
 )
 
 
-def start(outputs: Path, *overrides: str) -> "subprocess.Popen[str]":
-    command = [sys.executable, str(ROOT / "run.py"), f"outputs={outputs}", *LONG, *overrides]
-    pipe = subprocess.PIPE
-    # tests that are run by nohup hand an ignored SIGHUP down
-    return subprocess.Popen(
-        command, cwd=ROOT, text=True, stdout=pipe, stderr=pipe, preexec_fn=as_usual
-    )
-
-
-def as_usual() -> None:
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+def start(outputs: Path, *overrides: str) -> warm.Process:
+    return warm.Process([str(ROOT / "run.py"), f"outputs={outputs}", *LONG, *overrides], ROOT)
 
 
 def statuses(outputs: Path) -> list[dict[str, Any]]:

@@ -2,13 +2,12 @@
 
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 import torch
+import warm
 from conftest import ROOT, TINY, until
 from wandb_helpers import epochs, logged
 
@@ -25,10 +24,8 @@ CELL = (
 )
 
 
-def start(outputs: Path, *overrides: str) -> "subprocess.Popen[str]":
-    command = [sys.executable, str(ROOT / "run.py"), f"outputs={outputs}", *CELL, *overrides]
-    pipe = subprocess.PIPE
-    return subprocess.Popen(command, cwd=ROOT, text=True, stdout=pipe, stderr=pipe)
+def start(outputs: Path, *overrides: str) -> warm.Process:
+    return warm.Process([str(ROOT / "run.py"), f"outputs={outputs}", *CELL, *overrides], ROOT)
 
 
 def finish(outputs: Path, *overrides: str) -> None:
