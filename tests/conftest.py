@@ -21,6 +21,8 @@ from trlap.config.door import Config, config_from  # noqa: E402  registers the s
 from trlap.config.epsilon import quote  # noqa: E402
 from trlap.files import say_once  # noqa: E402
 
+# variables that Python and libraries read when they are loaded
+READ_EARLY = ("PYTHON", "HF_", "WANDB_")
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 # a cell of the demo with a rewriting of a second
@@ -77,16 +79,11 @@ def run(tmp_path: Path) -> Run:
         # two workers share two cores; W&B has tests of its own
         ours = (f"outputs={tmp_path}/outputs", "threads=1", "wandb.mode=disabled")
         command = [str(ROOT / "run.py"), *ours, *overrides]
-        if not environment:
-            return warm.run(command, ROOT)
-        # libraries read variables while they are loaded
-        return subprocess.run(
-            [sys.executable, *command],
-            capture_output=True,
-            text=True,
-            cwd=ROOT,
-            env={**os.environ, **environment},
-        )
+        variables = {**os.environ, **environment}
+        if not any(name.startswith(READ_EARLY) for name in environment):
+            return warm.run(command, ROOT, variables)
+        fresh = [sys.executable, *command]
+        return subprocess.run(fresh, capture_output=True, text=True, cwd=ROOT, env=variables)
 
     return run
 

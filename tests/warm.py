@@ -34,7 +34,6 @@ HEAVY = (
     "scipy.stats",
     "rouge_score.rouge_scorer",
     "sacrebleu.metrics.bleu",
-    "wandb",
     "trlap.models.training",
     "trlap.mechanisms.base",
 )

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import warm
 import yaml
 from conftest import ROOT, TINY, Run
 from hydra import compose, initialize_config_dir
@@ -55,8 +56,7 @@ def log_again(cell: Cell, result: RunResult) -> Tracked:
 def tracked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Cell, dict[str, Any]]:
     """A cell that logged offline, and what it logged."""
     keys = (f"outputs={tmp_path_factory.mktemp('wandb')}", "threads=1", *CELL, "sweep=mine")
-    command = [sys.executable, str(ROOT / "run.py"), *keys]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    done = warm.run([str(ROOT / "run.py"), *keys], ROOT)
     assert done.returncode == 0, done.stderr
     with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
         cell = Cell(config_from(compose("config", quote(keys))))

@@ -87,7 +87,9 @@ def test_sigterm_loses_no_point(tmp_path: Path) -> None:
     assert not list(cell.glob("wandb/*/logs"))
 
 
-@pytest.mark.parametrize("launcher", ["basic", "workers", "slurm_local"])
+@pytest.mark.parametrize(
+    "launcher", ["basic", "workers", pytest.param("slurm_local", marks=pytest.mark.slow)]
+)
 def test_every_launcher_logs_while_it_happens(launcher: str, tmp_path: Path) -> None:
     """And takes any number for a budget."""
     grid = ("epsilon=0.37,5.0", "model.epochs=3", f"hydra/launcher={launcher}", "-m")
