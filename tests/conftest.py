@@ -22,7 +22,7 @@ from trlap.config.epsilon import quote  # noqa: E402
 from trlap.files import say_once  # noqa: E402
 
 # variables that Python and libraries read when they are loaded
-READ_EARLY = ("PYTHON", "HF_", "WANDB_")
+READ_EARLY = ("PYTHON", "HF_")
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 # a cell of the demo with a rewriting of a second

@@ -177,14 +177,15 @@ def planned(project: Path, sweeps: list[Command]) -> None:
         assert output.startswith("plan · "), output
 
 
-def test_sweeps_of_the_readme_are_planned(project: Path) -> None:
-    planned(project, [each for each in tried("sweep") if each.place.startswith("README")])
+def test_first_sweeps_of_the_readme_are_planned(project: Path) -> None:
+    first = [each for each in tried("sweep") if each.place.startswith("README")][:3]
+    planned(project, first)
 
 
 @pytest.mark.slow
-def test_all_other_sweeps_are_planned(project: Path) -> None:
+def test_all_sweeps_are_planned(project: Path) -> None:
     """Some have hundreds of cells."""
-    planned(project, [each for each in tried("sweep") if not each.place.startswith("README")])
+    planned(project, tried("sweep"))
 
 
 def test_a_sweep_is_run_small(project: Path) -> None:

@@ -54,6 +54,8 @@ DIRECTED = ("laplace", "trlap")
 # Of these a composition takes a second: only that of a large ε is tried.
 DEAR = ("cmp", "mahalanobis", "pte", "vickrey", *DIRECTED)
 LARGE = 1e6
+# their noise is that of cmp, so that the fast tests have one for all
+LIKE_CMP = ("mahalanobis", "pte", "vickrey")
 USUAL = (1e-3, 30.0)
 
 
@@ -136,7 +138,14 @@ def refusal(name: str, case: dict[str, Any]) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("name", [name for name in registry.MECHANISMS.ours if name != "none"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in LIKE_CMP else ())
+        for name in registry.MECHANISMS.ours
+        if name != "none"
+    ],
+)
 def test_edges(name: str) -> None:
     lines = {str(case): (case, refusal(name, case)) for case in cases(name)}
     refused = [(case, line) for case, line in lines.values() if line is not None]

@@ -44,7 +44,7 @@ def killed(folder: Path, protocol: str) -> None:
     run(folder, mechanism=released(), protocol=PROTOCOLS[protocol], **KEYS)
 
 
-@pytest.mark.parametrize("protocol", ["release", "tables"])
+@pytest.mark.parametrize("protocol", [pytest.param("release", marks=pytest.mark.slow), "tables"])
 def test_a_killed_run_ends_like_one_that_was_not(tmp_path: Path, protocol: str) -> None:
     process = subprocess.run(
         [sys.executable, __file__, str(tmp_path / "killed"), protocol], capture_output=True

@@ -3,12 +3,11 @@
 import json
 import os
 import platform
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import warm
 from conftest import ROOT, TINY
 from hydra import compose, initialize_config_dir
 
@@ -60,10 +59,9 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Config]:
     home = tmp_path_factory.mktemp("home") / HOME
     outputs = home / "outputs"
     keys = [*KEYS, *files_of(home, outputs), "threads=1"]
-    command = [sys.executable, str(ROOT / "run.py"), *keys]
     environment = {**os.environ, "HOME": str(home), "USER": USER, "LOGNAME": USER}
-    environment |= {"PYTHONPATH": str(ROOT / "src"), "HOSTNAME": "alice-host"}
-    ran = subprocess.run(command, capture_output=True, text=True, cwd=home, env=environment)
+    environment |= {"HOSTNAME": "alice-host"}
+    ran = warm.run([str(ROOT / "run.py"), *keys], home, environment)
     assert ran.returncode == 0, ran.stderr
     with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
         return home, config_from(compose("config", quote(keys)))

@@ -57,6 +57,7 @@ def test_a_signal_before_anything_began(tmp_path: Path) -> None:
         assert all(status["status"] != "ok" for status in statuses(tmp_path))
 
 
+@pytest.mark.slow
 def test_a_sweep_with_workers_says_which_cells_were_interrupted(tmp_path: Path) -> None:
     workers = ("hydra/launcher=workers", "hydra.launcher.n_jobs=2")
     process = start(tmp_path, "mechanism=none,laplace", *workers, "-m")

@@ -186,6 +186,7 @@ def test_an_outage_is_a_line_in_the_result_and_not_a_failure(run: Run, tmp_path:
     assert "not logged:" in done.stdout
 
 
+@pytest.mark.slow
 def test_who_does_not_answer_costs_ten_seconds_and_the_run_is_logged_offline(
     run: Run, tmp_path: Path
 ) -> None:
@@ -268,13 +269,15 @@ def test_the_sweep_of_wandb_is_table_2(config: Callable[..., Config]) -> None:
     assert head == ["${env}", "${interpreter}", "${program}"]
     assert sweep["command"][-1] == "${args_no_hyphens}"
     names = set()
-    for values in itertools.product(*grid.values()):
+    # of the first two keys, protocol and dataset, one pair has all that differs in the others
+    first = {key: values[:1] for key, values in list(grid.items())[:2]}
+    for values in itertools.product(*(grid | first).values()):
         given = [f"{key}={value}" for key, value in zip(grid, values, strict=True)]
         settings = config(*fixed, *given, "plan=true")
         stages.check(settings)
         names.add(Cell(settings).name)
     # without noise there is no ε
-    assert len(names) == 2 * 2 * (3 * 4 + 1)
+    assert len(names) == 3 * 4 + 1
 
 
 def test_a_line_of_that_sweep_can_be_planned(run: Run) -> None:

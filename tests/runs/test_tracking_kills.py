@@ -88,7 +88,8 @@ def test_sigterm_loses_no_point(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "launcher", ["basic", "workers", pytest.param("slurm_local", marks=pytest.mark.slow)]
+    "launcher",
+    ["basic", *(pytest.param(name, marks=pytest.mark.slow) for name in ("workers", "slurm_local"))],
 )
 def test_every_launcher_logs_while_it_happens(launcher: str, tmp_path: Path) -> None:
     """And takes any number for a budget."""
