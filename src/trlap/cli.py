@@ -40,6 +40,8 @@ def task(function: Callable[[DictConfig], Any]) -> Callable[[DictConfig], Any]:
             return function(composed)
         except TrlapError as error:
             _fail(str(error))
+        except BrokenPipeError:
+            _nobody_reads()
         except OSError as error:
             _fail_at(error)
         except (MemoryError, RuntimeError) as error:
@@ -83,9 +85,7 @@ def launch(
             raise
         _fail(f"{error}; `python run.py --help` lists the options of every group")
     except BrokenPipeError:
-        # whoever reads what is printed has left, as `head` does; nothing more is to be written at the end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(128 + signal.SIGPIPE)
+        _nobody_reads()
     except OSError as error:
         _fail_at(error)
     except KeyboardInterrupt:
@@ -99,6 +99,12 @@ def _options_first(words: list[str]) -> list[str]:
         return word not in ("-m", "--multirun") and not (word.startswith("--") and "=" in word)
 
     return sorted(words, key=key)
+
+
+def _nobody_reads() -> NoReturn:
+    """Whoever read what is printed has left, as `head` does. At the end, too, nothing is to be written to it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(128 + signal.SIGPIPE)
 
 
 def _fail_at(error: OSError) -> NoReturn:

@@ -116,7 +116,9 @@ def test_bad_commands_are_one_line(overrides: list[str], message: str) -> None:
     assert message in done.stderr
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["-m", "experiment=smoke", "plan=true"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["plan=true"], ["-m", "experiment=smoke", "plan=true"]]
+)
 def test_a_reader_who_leaves_is_no_error(arguments: list[str]) -> None:
     """As `python run.py --help | head -1`."""
     with subprocess.Popen(
