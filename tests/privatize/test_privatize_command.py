@@ -79,6 +79,8 @@ def test_the_command_streams_a_file_and_says_what_it_guarantees(tmp_path: Path) 
         "outside the vocabulary",
         "case and spacing are normalised",
         "not protected",
+        "the odds between two words change at most 148-fold",
+        "a text as a whole is not protected",
     ):
         assert part in report, report
     for word in ("soup", "cold", "Nice"):

@@ -15,6 +15,7 @@ from trlap.runs import result, screen, summary
 from trlap.runs.result import (
     Attacker,
     Claimed,
+    Composed,
     Details,
     DocumentGuarantee,
     Documents,
@@ -180,6 +181,14 @@ def test_odds_are_said_of_promises_for_every_answer_alone() -> None:
     pure = replace(kept(8).guarantee, document=Documents(document, document, 1))
     text = " ".join(screen.render([broken(guarantee=pure)]).split())
     assert "two words change at most 2,981-fold, between two sentences 10³⁸-fold" in text
+    assert "no protection of a sentence as a whole" in text
+    # noise on vectors: the sum is of worst answers, which hardly ever come
+    composed = Composed(2.64, -6.0, "")
+    far = replace(document, basic=EpsilonDelta(33.0, -math.inf), loss_distribution=composed)
+    mostly = replace(pure, document=Documents(far, far, 1))
+    text = " ".join(screen.render([broken(guarantee=mostly)]).split())
+    assert "between two sentences 10¹⁴-fold, but for a δ of 10⁻⁶ 14-fold" in text
+    assert "no protection" not in text
     loose = replace(pure, exact=Exact("(ε, δ)-DP", 8.0, 1e-6, -6.0, 3.0))
     assert "-fold" not in screen.render([broken(guarantee=loose)])
 
@@ -206,3 +215,9 @@ def test_installing_has_help_that_does_nothing_else() -> None:
     command = [sys.executable, str(ROOT / "scripts" / "install.py"), "--help"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0 and "requirements.lock" in done.stdout
+
+
+def test_without_noise_there_is_no_delta_to_speak_of(shown: Callable[..., str]) -> None:
+    text = shown("epsilon=inf", "stages=[audit]")
+    assert "true δ" not in text and "an attack shows" not in text
+    assert "NO PROMISE" in text

@@ -206,15 +206,17 @@ def protects(train_on: str, test_on: str, noise: bool) -> str:
     # the auto-encoder has learned to write the training split's originals
     train, test = train_on == "private", test_on != "original"
     if train and test:
-        return "training and test texts are protected, as far as the guarantee goes; labels are not"
+        return (
+            "training and test texts are protected, as far as the guarantee holds; labels are not"
+        )
     if train:
         return (
-            "the training texts alone are protected, as far as the guarantee goes; "
+            "the training texts alone are protected, as far as the guarantee holds; "
             "test texts are read as they are, and labels are not protected"
         )
     if test:
         return (
-            "the test texts alone are protected, as far as the guarantee goes; "
+            "the test texts alone are protected, as far as the guarantee holds; "
             "the classifier has learned from original training texts and labels"
         )
     return "nothing is protected: the classifier reads original texts"

@@ -4,8 +4,11 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from trlap.runs.numbers import show_number
+from trlap.runs.numbers import WHOLE, show_number, show_odds
 from trlap.runs.summary import guarantee_line, row
+
+# answers with words at such an ε keep four of five of them
+NEARLY_ALL = 10.0
 
 if TYPE_CHECKING:
     from trlap.mechanisms.base import Mechanism
@@ -24,6 +27,8 @@ def own_text(privatizer: "Privatizer", output: str) -> str:
     for label, count in (("median", _median(lengths)), ("longest", max(lengths, default=0))):
         if count and mechanism.private:
             lines.append(row("", _document(mechanism, label, count, privatizer.oov)))
+    if mechanism.private and privatizer.oov != "keep":
+        lines += [row("", line) for line in _meaning(mechanism, max(lengths, default=0))]
     known = f"{privatizer.unknown:,} of {words:,} words are outside the vocabulary"
     if privatizer.oov == "keep":
         lines.append(row("LEAKED", f"{known} and were let through unprotected (oov=keep)"))
@@ -45,6 +50,19 @@ def _document(mechanism: "Mechanism", label: str, words: int, oov: str) -> str:
     basic = "" if math.isinf(pure) else f"{show_number(words * pure)}-DP by adding up, "
     composed = mechanism.compose(math.log(1e-6), words).epsilon
     return f"{label} text of {words:,} words: {basic}({show_number(composed)}, 10⁻⁶)-DP composed"
+
+
+def _meaning(mechanism: "Mechanism", words: int) -> list[str]:
+    """What its ε lets happen to a word, and to a text of so many."""
+    pure = mechanism.epsilon_at(-math.inf)
+    if math.isinf(pure):
+        return []
+    lines = [f"the odds between two words change at most {show_odds(pure)}-fold"]
+    if mechanism.point == "word" and not mechanism.claimed().metric and pure >= NEARLY_ALL:
+        lines.append("at such an ε most words can stay as they are: it is nearly the text itself")
+    if words and mechanism.compose(math.log(1e-6), words).epsilon > WHOLE:
+        lines.append("a text as a whole is not protected: budgets add up over its words")
+    return lines
 
 
 def _median(lengths: Counter[int]) -> int:

@@ -2,6 +2,8 @@
 
 import math
 
+# of a sentence: odds that change e^10-fold tell any two apart
+WHOLE = 10.0
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -29,3 +31,10 @@ def show_promise(epsilon: float, log10_delta: float) -> str:
     if log10_delta == -math.inf:
         return f"{show_number(epsilon)}-DP"
     return f"({show_number(epsilon)}, {show_delta(log10_delta)})-DP"
+
+
+def show_odds(epsilon: float) -> str:
+    """e^ε as people read it."""
+    if epsilon < 12:
+        return f"{math.exp(epsilon):,.0f}"
+    return "∞" if epsilon == math.inf else show_power(round(epsilon / math.log(10)))

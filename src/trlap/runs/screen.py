@@ -9,15 +9,13 @@ import textwrap
 from collections.abc import Callable
 
 from trlap.runs import summary
-from trlap.runs.numbers import show_delta, show_number, show_power, show_promise
+from trlap.runs.numbers import WHOLE, show_delta, show_number, show_odds, show_promise
 from trlap.runs.result import DocumentGuarantee, RunResult
 from trlap.runs.summary import VERDICTS, interpreter, tracked
 
 WIDTH = 100
 EXAMPLES = 2
 LABEL = 34
-# of a sentence: odds that change e^10-fold tell any two apart
-WHOLE = 10.0
 # of a word: below, what the odds do is plain from ε
 LARGE = 3.0
 PLACES = ("path=", "outputs=", "vocabulary=", "masked_lm=")
@@ -125,12 +123,13 @@ def _promised(run: RunResult) -> str:
 
 def _true(run: RunResult) -> str:
     log10_delta = run.guarantee.exact.log10_delta
-    return NOTHING if log10_delta is None else show_delta(log10_delta)
+    # without noise no ε is promised at which there could be a δ
+    return NOTHING if log10_delta is None or not run.noisy else show_delta(log10_delta)
 
 
 def _shown(run: RunResult) -> str:
     attack = run.guarantee.empirical
-    return NOTHING if attack is None else f"≥ {attack.delta_lower:.3g}"
+    return NOTHING if attack is None or not run.noisy else f"≥ {attack.delta_lower:.3g}"
 
 
 def _written(run: RunResult) -> str:
@@ -225,10 +224,14 @@ def _odds_of(run: RunResult) -> str | None:
         return None
     if basic is None or basic.log10_delta != -math.inf or exact.epsilon < LARGE:
         return None
-    whole = ": no protection of a sentence as a whole" if basic.epsilon > WHOLE else ""
+    composed = None if median is None else median.loss_distribution
+    least = basic.epsilon if composed is None else min(basic.epsilon, composed.epsilon)
+    whole = ": no protection of a sentence as a whole" if least > WHOLE else ""
+    # noise on vectors: nearly all answers tell less than the worst one
+    mostly = f", but for a δ of 10⁻⁶ {show_odds(least)}-fold" if least < basic.epsilon / 2 else ""
     return (
-        f"{title(run)}: the odds between two words change at most {_odds(exact.epsilon)}-fold, "
-        f"between two sentences {_odds(basic.epsilon)}-fold{whole}"
+        f"{title(run)}: the odds between two words change at most {show_odds(exact.epsilon)}-fold, "
+        f"between two sentences {show_odds(basic.epsilon)}-fold{mostly}{whole}"
     )
 
 
@@ -256,13 +259,6 @@ def _wrapped(line: str) -> list[str]:
 def _invented(run: RunResult) -> bool:
     guess, kept = run.metrics.n_w_length_alone, run.metrics.value("n_w")
     return guess is not None and kept is not None and kept <= guess
-
-
-def _odds(epsilon: float) -> str:
-    """e^ε as people read it."""
-    if epsilon < 12:
-        return f"{math.exp(epsilon):,.0f}"
-    return "∞" if epsilon == math.inf else show_power(round(epsilon / math.log(10)))
 
 
 def _next(run: RunResult) -> list[str]:
