@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from trlap.runs.numbers import WHOLE, show_number, show_odds
 from trlap.runs.summary import guarantee_line, row
 
-# answers with words at such an ε keep four of five of them
-NEARLY_ALL = 10.0
-
 if TYPE_CHECKING:
     from trlap.mechanisms.base import Mechanism
     from trlap.privatize.privatizer import Privatizer
+
+# answers with words at such an ε keep four of five of them
+NEARLY_ALL = 10.0
 
 
 def own_text(privatizer: "Privatizer", output: str) -> str:
@@ -24,11 +24,8 @@ def own_text(privatizer: "Privatizer", output: str) -> str:
         "",
     ]
     lines.append(row("guarantee", guarantee_line(privatizer.guarantee)))
-    for label, count in (("median", _median(lengths)), ("longest", max(lengths, default=0))):
-        if count and mechanism.private:
-            lines.append(row("", _document(mechanism, label, count, privatizer.oov)))
-    if mechanism.private and privatizer.oov != "keep":
-        lines += [row("", line) for line in _meaning(mechanism, max(lengths, default=0))]
+    if mechanism.private:
+        lines += [row("", line) for line in _documents(privatizer)]
     known = f"{privatizer.unknown:,} of {words:,} words are outside the vocabulary"
     if privatizer.oov == "keep":
         lines.append(row("LEAKED", f"{known} and were let through unprotected (oov=keep)"))
@@ -43,24 +40,32 @@ def own_text(privatizer: "Privatizer", output: str) -> str:
     return "\n".join(lines)
 
 
-def _document(mechanism: "Mechanism", label: str, words: int, oov: str) -> str:
-    if oov == "keep":
-        return f"{label} text of {words:,} words: no bound, since unknown words are let through"
-    pure = mechanism.epsilon_at(-math.inf)
-    basic = "" if math.isinf(pure) else f"{show_number(words * pure)}-DP by adding up, "
-    composed = mechanism.compose(math.log(1e-6), words).epsilon
-    return f"{label} text of {words:,} words: {basic}({show_number(composed)}, 10⁻⁶)-DP composed"
+def _documents(privatizer: "Privatizer") -> list[str]:
+    """What is guaranteed to the median and to the longest text, and what that means."""
+    mechanism, lengths = privatizer.mechanism, privatizer.lengths
+    counts = {"median": _median(lengths), "longest": max(lengths, default=0)}
+    counts = {label: words for label, words in counts.items() if words}
+    if privatizer.oov == "keep":
+        return [
+            f"{label} text of {words:,} words: no bound, since unknown words are let through"
+            for label, words in counts.items()
+        ]
+    pure, composed, lines = mechanism.epsilon_at(-math.inf), 0.0, []
+    for label, words in counts.items():
+        basic = "" if math.isinf(pure) else f"{show_number(words * pure)}-DP by adding up, "
+        composed = mechanism.compose(math.log(1e-6), words).epsilon
+        lines.append(
+            f"{label} text of {words:,} words: {basic}({show_number(composed)}, 10⁻⁶)-DP composed"
+        )
+    return lines if math.isinf(pure) else [*lines, *_meaning(mechanism, pure, composed)]
 
 
-def _meaning(mechanism: "Mechanism", words: int) -> list[str]:
-    """What its ε lets happen to a word, and to a text of so many."""
-    pure = mechanism.epsilon_at(-math.inf)
-    if math.isinf(pure):
-        return []
+def _meaning(mechanism: "Mechanism", pure: float, longest: float) -> list[str]:
+    """What its pure ε lets happen to a word, and the ε of the longest text to that."""
     lines = [f"the odds between two words change at most {show_odds(pure)}-fold"]
     if mechanism.point == "word" and not mechanism.claimed().metric and pure >= NEARLY_ALL:
         lines.append("at such an ε most words can stay as they are: it is nearly the text itself")
-    if words and mechanism.compose(math.log(1e-6), words).epsilon > WHOLE:
+    if longest > WHOLE:
         lines.append("a text as a whole is not protected: budgets add up over its words")
     return lines
 
