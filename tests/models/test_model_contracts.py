@@ -175,9 +175,9 @@ def test_losses_are_pinned(tmp_path: Path) -> None:
     given: dict[str, Any] = {"mechanism": released(), "word_noise": NOISY, "layers": 2}
     release = rewrite(tmp_path / "release", trainer=wide, protocol=RELEASE, **given)
     assert paper.trained.loss == pytest.approx(18.70881767, rel=1e-4)
-    assert release.trained.loss == pytest.approx(19.98374634, rel=1e-4)
+    assert release.trained.loss == pytest.approx(19.55280533, rel=1e-4)
     losses = [epoch.validation_loss for epoch in release.trained.history]
-    assert losses == pytest.approx([21.800900, 20.925859, 20.261034, 19.289927], rel=1e-4)
+    assert losses == pytest.approx([21.725374, 20.883915, 19.837403, 18.911180], rel=1e-4)
 
 
 # -------------------------------------------------------------- classifiers

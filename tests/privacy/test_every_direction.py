@@ -1,6 +1,7 @@
 """Worst cases are bounds for every direction: against random ones, climbed ones, and dp-accounting."""
 
 import math
+from decimal import Decimal, localcontext
 from functools import partial
 
 import numpy as np
@@ -17,6 +18,7 @@ from trlap.privacy.every_direction import EveryDirection
 from trlap.privacy.exits import largest_hazard, log_exit_of_any
 from trlap.privacy.laplace import LaplaceNoise
 from trlap.privacy.moments import Moments
+from trlap.privacy.numerics import log_largest_weight
 from trlap.privacy.truncated_laplace import TruncatedLaplaceNoise
 
 # at d = 4, ε = 1.5, δ = 0.2 no candidate of the scan is as bad as this one
@@ -84,7 +86,7 @@ def test_no_direction_is_above_either_bound(
     # a cover is valid whenever one stops
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cover, "EVALUATIONS", 3000)
-        assert met <= cover.largest(Corner(epsilon, alpha, bound), d, 2.0)[0] + 1e-9
+        assert met <= cover.largest(Corner(epsilon, alpha, bound), d, 2.0) + 1e-9
 
 
 @pytest.mark.parametrize("bound", [math.inf, 3.0])
@@ -92,9 +94,46 @@ def test_no_direction_is_above_either_bound(
 def test_a_cover_is_close_to_what_is_met(dimension: int, bound: float) -> None:
     for epsilon, alpha in ((0.1, 0.4), (1.0, 0.8), (2.5, 1.5)):
         corner = Corner(epsilon, alpha, bound)
-        upper, met = largest(corner, dimension, 2.0)
+        upper = largest(corner, dimension, 2.0)
         found = climbed(corner, directions(dimension, 300))
-        assert max(met, found) <= upper <= max(met, found) + (0.002 if dimension < 4 else 0.05)
+        assert found <= upper <= found + (0.002 if dimension < 4 else 0.05)
+
+
+@pytest.mark.parametrize("epsilon", [1e-5, 1e-11, 1e-13, 1e-15])
+@pytest.mark.parametrize("dimension", [8, 300])
+def test_tiny_budgets_lose_nothing_to_rounding(dimension: int, epsilon: float) -> None:
+    """All coordinates have their largest loss with probability 2⁻ᵈ, which alone is that much of δ."""
+    above = 1.01 if dimension == 8 else 1 + 1 / 3000
+    scale = 2 * math.sqrt(dimension) / (above * epsilon)
+    noise = LaplaceNoise(scale=scale, dimension=dimension, clip=1.0)
+    excess = noise.largest_loss - epsilon
+    met = math.log(-math.expm1(-excess)) - dimension * math.log(2)
+    assert noise.worst_log_delta(epsilon) >= met - 1e-3
+    assert noise.log_renyi(epsilon) >= met - 1e-3
+
+
+@pytest.mark.parametrize("order", [1e-2, 1.0, 1e6, 1e12, 1e16, 1e20])
+def test_the_largest_weight_of_any_order(order: float) -> None:
+    with localcontext(prec=60):
+        k = Decimal(order)
+        exact = k * k.ln() - (k + 1) * (k + 1).ln()
+        assert log_largest_weight(order) == pytest.approx(float(exact), rel=1e-14)
+
+
+@pytest.mark.parametrize("dimension", [1, 4])
+def test_just_below_the_largest_loss_something_is_left(dimension: int) -> None:
+    noise = LaplaceNoise(scale=2.0, dimension=dimension, clip=1.0)
+    epsilon = noise.largest_loss * (1 - 9e-13)
+    atom = 2.0**-dimension * -math.expm1(epsilon - noise.largest_loss)
+    assert math.log(atom) - 1e-3 <= noise.worst_log_delta(epsilon) <= math.log(1e-12 * epsilon)
+    assert noise.worst_log_delta(noise.largest_loss) == -math.inf
+
+
+def test_the_two_bounds_agree() -> None:
+    noise = LaplaceNoise(scale=47.34947460667867, dimension=3, clip=1.0)
+    assert noise.worst_log_delta(noise.worst_epsilon(-10.0)) <= -10.0
+    # where no budget is spent, none is said to be
+    assert noise.worst_epsilon(math.log(0.9)) == 0
 
 
 @pytest.mark.parametrize("bound", [math.inf, 2.5])

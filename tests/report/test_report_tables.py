@@ -13,10 +13,12 @@ from report_helpers import MODEL, PATTERN, PUBLISHED, rewritten, with_config, wr
 
 from trlap import load_results
 from trlap.report.cells import Ours, table_cells
+from trlap.report.material import Material
 from trlap.report.numbers import power, show_delta, show_epsilon
 from trlap.report.published import TABLES, load_published
 from trlap.report.render.latex import escaped
-from trlap.report.tables import best, blocks, missing, write_csv
+from trlap.report.render.markdown import text_table
+from trlap.report.tables import best, blocks, missing, side_by_side, write_csv
 from trlap.runs.result import Exact
 
 NUMBERS = load_published(PUBLISHED / "tables.csv")
@@ -39,6 +41,35 @@ def test_published_numbers_stand_beside_ours(tmp_path: Path) -> None:
     assert cell.difference("release") == pytest.approx(67.0 - 89.45)
     assert cell.ours["paper"].mean == 20.0
     assert "protocol=paper dataset=yelp" in cell.fill("paper")
+
+
+def test_protocols_stand_side_by_side(tmp_path: Path) -> None:
+    results = load_results(write_runs(PATTERN, tmp_path))
+    cells = table_cells(results, NUMBERS)
+    made = {table.title: table for table in side_by_side(cells, {})}
+    assert list(made) == [
+        f"Tables 2 and 3 side by side: Yelp, {metric}"
+        for metric in ("Loss", "Rouge1", "BLEU", "N_w", "BERT-S")
+    ]
+    table = made["Tables 2 and 3 side by side: Yelp, Rouge1"]
+    assert table.heads == ["mechanism", "ε", "published", "`tables`", "`release`", "`paper`"]
+    rows = {(row[0], row[1]): row[2:] for row in table.rows}
+    assert rows["trlap", "0.05"] == ["89.45", "not run", "67.50 (-21.95)", "20.00 (-69.45)"]
+    # what was run nowhere is named, and nothing is both
+    (gaps,) = (note for note in table.notes if note.startswith("not run: "))
+    assert ("trlap", "0.1") not in rows and "trlap 0.1, " in gaps
+    assert "`release`, `paper`: our metric" in table.notes
+
+
+def test_the_document_has_the_tables_of_the_committed_rows() -> None:
+    """Where this fails, copy them from outputs/report-results/report.md."""
+    root = PUBLISHED.parent.parent
+    document = (root / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    material = Material(load_results(root / "results"), PUBLISHED)
+    made = {table.title: table for table in side_by_side(material.cells, material.sizes)}
+    yelp = [f"Yelp, {metric}" for metric in ("Loss", "Rouge1", "BLEU", "N_w")]
+    for end in (*yelp, "Yahoo, Rouge1", "Yahoo, N_w"):
+        assert text_table(made[f"Tables 2 and 3 side by side: {end}"]) in document
 
 
 def test_bleu_is_shown_and_not_compared(tmp_path: Path) -> None:

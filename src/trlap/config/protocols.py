@@ -2,9 +2,9 @@
 
 `paper` is Algorithm 1 as written. `release` is what the head of the authors' repository does, the code of
 Figure 4; `tables` is the earlier state of it from which Tables 1 to 3 come. The noise of both is in
-`trlap.mechanisms.released`. Settings that are keys (layers, word noise, dropout, clip) stand in
-`conf/protocol/`. All differences side by side, with their sources: docs/reproduction.md, "Which code made
-which number".
+`trlap.mechanisms.released`; what tells these two apart are keys alone, layers and word noise. Keys (these,
+dropout, clip) stand in `conf/protocol/`. All differences side by side, with their sources:
+docs/reproduction.md, "Which code made which number".
 """
 
 from collections.abc import Mapping
@@ -19,12 +19,10 @@ class Protocol:
     # The rewriter reads noisy vectors, drawn anew for every batch of every epoch and at test time; else it
     # reads the private words, which were written once.
     redraws: bool
-    # The rewriter's code is drawn around its mean, at test time too.
+    # The rewriter's code is drawn around its mean, for the loss at test time too; texts are written from the mean.
     samples_code: bool
     # All sentences of a batch have equally many words; else they are neighbours in length.
     one_length_batches: bool
-    # Texts are written from the code's mean; the loss is of the drawn code all the same.
-    writes_from_mean: bool
     # The authors' Loss is of sentences that were trained on: their validation set was a sample of them.
     loss_on_training: bool
     # The classifier starts from the embedding that the rewriter has fine-tuned.
@@ -46,7 +44,6 @@ PAPER = Protocol(
     redraws=False,
     samples_code=False,
     one_length_batches=False,
-    writes_from_mean=False,
     loss_on_training=False,
     classifier_takes_embedding=False,
     classifier_reads_as_released=False,
@@ -59,20 +56,13 @@ RELEASE = Protocol(
     released=True,
     redraws=True,
     samples_code=True,
-    one_length_batches=False,
-    writes_from_mean=False,
-    loss_on_training=False,
+    one_length_batches=True,
+    loss_on_training=True,
     classifier_takes_embedding=True,
     classifier_reads_as_released=True,
     random_is_normal=True,
     sets={"model": ("layers", "word_noise"), "classifier": ("dropout",)},
     first_lines=100,
 )
-TABLES = replace(
-    RELEASE,
-    name="tables",
-    one_length_batches=True,
-    writes_from_mean=True,
-    loss_on_training=True,
-)
+TABLES = replace(RELEASE, name="tables")
 PROTOCOLS = {protocol.name: protocol for protocol in (PAPER, RELEASE, TABLES)}

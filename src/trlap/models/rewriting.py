@@ -87,10 +87,10 @@ def _sample(seed: int, rows: Sequence[int], size: int) -> list[int]:
 
 
 @torch.inference_mode()
-def write(training: Training, split: str, words: Sequence[str], from_mean: bool = False) -> Written:
+def write(training: Training, split: str, words: Sequence[str]) -> Written:
     """What the encoder read once serves text and loss, so where the protocol redraws its noise is drawn once.
 
-    The loss is of a drawn code; the text is written from the same one, or from its mean.
+    The loss is of a drawn code; the text is written from its mean.
     """
     limit = training.keys.max_length or training.longest() + ROOM
     sentences = dict.fromkeys(training.splits[split], "")
@@ -98,7 +98,7 @@ def write(training: Training, split: str, words: Sequence[str], from_mean: bool 
     for batch, code, drawn in _read(training, split):
         part, tokens = training.loss(batch.to(training.device), drawn)
         loss, count = loss + part.item(), count + tokens
-        written = training.model.write(code.mean if from_mean else drawn, limit)
+        written = training.model.write(code.mean, limit)
         for row, ids in zip(batch.tolist(), written, strict=True):
             sentences[row] = " ".join(words[i] for i in ids.tolist() if i != len(words))
     return Written(list(sentences.values()), loss, count)

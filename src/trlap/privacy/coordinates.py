@@ -19,16 +19,14 @@ from trlap.privacy.exits import log_exit_of_any
 from trlap.privacy.loss_distribution import EDGE, LossDistribution
 from trlap.privacy.numerics import Floats, log1mexp, smallest
 
-# a bound on ln δ this near to a value that occurs needs no other one beside it
-CLOSE = 0.05
-
 
 @dataclass(frozen=True, kw_only=True)
 class CoordinateNoise(Noise):
     """Noise that is independent and alike in every coordinate, with tails that fall as e^{−α|x|}.
 
     Two words are told apart by the difference s of their clipped vectors, over the real coordinates;
-    the worst case is over all s with ‖s‖₂ ≤ 2C. With several draws, all have the same s.
+    the worst case is over all s with ‖s‖₂ ≤ 2C. With several draws, all have the same s; bounds for every s
+    hold too where each draw has an s of its own, as moments, variances and hazards add up draw by draw.
 
     δ(ε) rises with every |s_j|, so the worst s has length 2C. (The noise is log-concave, so the best
     test on a coordinate is a threshold, and its power grows with the shift; what dominates coordinate
@@ -105,14 +103,14 @@ class CoordinateNoise(Noise):
             return self.losses(self.even_spread()).log_delta(epsilon)
         if self.limit < 2 * self.clip:
             return 0.0
-        covered = 0.0
+        # no finite loss is larger than the largest
+        finite = math.log(-math.expm1(epsilon - self.largest_loss))
+        finite = min(finite, self._every_direction.log_delta(epsilon))
+        least = min(0.0, float(np.logaddexp(infinite, finite)))
         if fits(self.dimension, self.draws, self.largest_loss):
             corner = Corner(epsilon, self.rate, self.limit)
-            covered, met = largest(corner, self.dimension, 2 * self.clip)
-            if covered < met + CLOSE:
-                return covered
-        finite = self._every_direction.log_delta(epsilon)
-        return min(covered, float(np.logaddexp(infinite, finite)))
+            return min(least, largest(corner, self.dimension, 2 * self.clip))
+        return least
 
     def worst_epsilon(self, log_delta: float) -> float:
         """An ε at which the bound of `worst_log_delta` meets δ; infinite where there is none."""
@@ -132,6 +130,8 @@ class CoordinateNoise(Noise):
             return self.worst_log_delta(epsilon) <= log_delta
 
         least = self.losses(self.even_spread()).epsilon_at(log_delta)
+        if least == 0 and valid(0.0):
+            return 0.0
         return (
             enough if least >= enough else smallest(valid, max(least, 1e-9 * enough), enough, 2e-3)
         )

@@ -87,14 +87,14 @@ def fits(dimension: int, draws: int, losses: float) -> bool:
     return dimension <= MOST_DIMENSIONS and draws == 1 and losses <= LONGEST
 
 
-def largest(corner: Corner, dimension: int, length: float) -> tuple[float, float]:
-    """(a bound on ln δ, what was met) over all differences of that length."""
+def largest(corner: Corner, dimension: int, length: float) -> float:
+    """A bound on ln δ over all differences of that length."""
     total = length**2
     low, high = _shrunk(np.zeros((1, dimension)), np.full((1, dimension), total), total)
     met = float(corner.log_delta(np.full((1, dimension), length / math.sqrt(dimension)))[0])
     upper = corner.log_delta(np.sqrt(high))
     done, settled = 1, -math.inf
-    while done < EVALUATIONS and float(upper.max()) > met + GAP:
+    while done < EVALUATIONS and float(upper.max(initial=-math.inf)) > met + GAP:
         keep = upper > met + GAP / 2
         settled = max(settled, float(upper[~keep].max(initial=-math.inf)))
         low, high, upper = low[keep], high[keep], upper[keep]
@@ -109,7 +109,7 @@ def largest(corner: Corner, dimension: int, length: float) -> tuple[float, float
         rest[chosen] = False
         low, high = np.concatenate([low[rest], new_low]), np.concatenate([high[rest], new_high])
         upper = np.concatenate([upper[rest], bounds])
-    return max(met, settled, float(upper.max(initial=-math.inf))), met
+    return max(met, settled, float(upper.max(initial=-math.inf)))
 
 
 def _cut(low: Floats, high: Floats, total: float) -> tuple[Floats, Floats]:

@@ -35,7 +35,7 @@ from itertools import pairwise
 import numpy as np
 
 from trlap.privacy.moments import Moments
-from trlap.privacy.numerics import Floats, minimise
+from trlap.privacy.numerics import Floats, log_largest_weight, minimise
 
 # edges of the classes; in the last one the Rényi bound is enough
 CLASSES = (0.0, 0.03, 0.06, 0.12, 0.25, 0.5, 0.75, 1.0, 1.4)
@@ -64,7 +64,10 @@ class EveryDirection:
         return self.alpha * self.reach
 
     def log_delta(self, epsilon: float) -> float:
-        """ln of a bound on what finite losses add to δ(ε), for every s; 0 at most."""
+        """ln of a bound on what finite losses add to δ(ε), for every s; 0 at most.
+
+        Every one is valid, but they need not fall with ε: its order is taken from a grid.
+        """
         order = self._order_for(epsilon)
         return min(0.0, self.log_constant(order) - order * epsilon, self.log_renyi(epsilon))
 
@@ -107,15 +110,13 @@ class EveryDirection:
         g = x - tau / 2 + math.log1p(math.expm1(-2 * x) * (0.5 - 1 / (4 * lam)))
         coordinates = self.dimension * self.draws
         cut = math.log1p(-math.exp(-self.alpha * self.bound))
-        sup = order * math.log(order) - (order + 1) * math.log1p(order)
-        return coordinates * (g - cut) + sup
+        return coordinates * (g - cut) + log_largest_weight(order)
 
     def _estimate(self, order: float) -> float:
         """About `log_constant`: of normal losses. It only chooses an order."""
         variance = self.draws * self.radius**2 + 1 / order**2 + 1 / (order + 1) ** 2
-        sup = order * math.log(order) - (order + 1) * math.log1p(order)
         ratio = -math.log(order * (order + 1)) - math.log(2 * math.pi * variance) / 2
-        return self._log_renyi(order) - sup + ratio
+        return self._log_renyi(order) - log_largest_weight(order) + ratio
 
     def _order_for(self, epsilon: float) -> float:
         """On a grid: near the best order all are alike, and what was computed once is not computed again."""
@@ -140,7 +141,7 @@ def _log_constant(noise: EveryDirection, order: float) -> float:
     moments = Moments(order, xi, noise.radius, cut, noise.dimension)
     sums = {eta: noise.draws * moments.largest(eta) for eta in WEIGHTS}
     top = float(sums[0.0][0])
-    sup = order * math.log(order) - (order + 1) * math.log1p(order)
+    sup = log_largest_weight(order)
     totals = [top - CLASSES[-1] + sup]
     for near_top, far in pairwise(CLASSES):
         products = np.full(len(xi) + 1, -near_top)

@@ -42,6 +42,8 @@ class LaplaceNoise(CoordinateNoise):
         1e-4 of ln δ: 7.470C at (1, 1e-5), d = 300, against 34.6C for δ = 0. The even spread alone
         needs 7.415C.
         """
+        if log_delta >= 0:
+            raise TrlapError("delta must be below 1")
         return cls(
             scale=_proven_scale(epsilon, log_delta, dimension, clip), dimension=dimension, clip=clip
         )

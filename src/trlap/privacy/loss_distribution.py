@@ -19,6 +19,7 @@ from trlap.privacy.numerics import (
     Floats,
     log1mexp,
     log_hazard_of,
+    log_largest_weight,
     log_probability_of,
     log_subtract,
     minimise,
@@ -33,8 +34,9 @@ SCAN_CELLS = 2**13
 # a step of a grid whose exponential is no float
 LONG_STEP = 700.0
 
-# an ε this close to the largest loss, relatively, is at it: αΔ₁ = ε up to rounding
-EDGE = 1e-12
+# An ε this close to the largest loss, relatively, is at it: αΔ₁ = ε up to the rounding of some products. What
+# is left out so is a δ of 1e-14·ε at most.
+EDGE = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,10 +145,10 @@ class LossDistribution:
     def log_renyi(self, x: float) -> float:
         """A bound for every k = e^x > 0: ln δ(ε) ≤ this − kε, but for the infinite loss.
 
-        Because (1 − e^{−u})₊ ≤ e^{ku} k^k/(k + 1)^{k+1} (Canonne, Kamath & Steinke 2020, Prop. 12).
+        Because (1 − e^{−u})₊ ≤ e^{ku} k^k/(k + 1)^{k+1}.
         """
         k = math.exp(x)
-        return self.draws * self.finite.log_mgf(k + 0.5) + k * x - (k + 1) * math.log1p(k)
+        return self.draws * self.finite.log_mgf(k + 0.5) + log_largest_weight(k)
 
     def best_renyi(self, epsilon: float) -> tuple[float, float]:
         """(x, bound): the smallest bound on ln δ(ε) of `log_renyi`, and where."""

@@ -10,6 +10,13 @@ from scipy import optimize
 Floats = NDArray[np.float64]
 
 
+def log_largest_weight(order: float) -> float:
+    """ln k^k/(k + 1)^{k+1}: the largest (1 − e^{−u})₊ e^{−ku} over all u (Canonne, Kamath & Steinke 2020,
+    Prop. 12). As k ln k − (k + 1) ln(k + 1) nothing would be left of it for k beyond 1e8.
+    """
+    return -order * math.log1p(1 / order) - math.log1p(order)
+
+
 def log1mexp(x: float) -> float:
     """ln(1 − e^x) for x ≤ 0."""
     if x == 0:

@@ -43,6 +43,11 @@ class Ours:
         return statistics.fmean(self.values) if self.values else None
 
     @property
+    def compared(self) -> float | None:
+        """What stands beside the paper's number: by the authors' code where that is known, else by ours."""
+        return self.mean if self.released_mean is None else self.released_mean
+
+    @property
     def deviation(self) -> float | None:
         return statistics.stdev(self.values) if len(self.values) > 1 else None
 

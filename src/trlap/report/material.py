@@ -55,7 +55,11 @@ class Material:
             downstream.whole_table(self.classified),
             downstream.debias_table(self.classified),
         )
-        return [tables.table4(self.results), *(table for table in further if table.rows)]
+        return [
+            *tables.side_by_side(self.cells, self.sizes),
+            tables.table4(self.results),
+            *(table for table in further if table.rows),
+        ]
 
     @cached_property
     def examples(self) -> list[examples.Example]:

@@ -1,4 +1,6 @@
-"""Tables 1–3 and 5 in the paper's layout, and as CSV, from the cells of `trlap.report.cells`; Table 4 from the data."""
+"""Tables 1–3 and 5 in the paper's layout, side by side with ours, and as CSV, from the cells of
+`trlap.report.cells`; Table 4 from the data.
+"""
 
 import csv
 import math
@@ -218,6 +220,76 @@ def missing(table: PaperTable, cells: Iterable[Cell]) -> list[str]:
         keys = published.fill_keys(table.name, protocol, dataset, embedding, in_order, epsilons)
         lines.append(f"python run.py -m {keys}")
     return lines
+
+
+# ---------------------------------------------------------------------------------------- side by side
+
+
+def side_by_side(cells: Sequence[Cell], sizes: dict[str, str]) -> Iterator[TextTable]:
+    """Tables 2 and 3, one table a dataset and metric: what is published, and ours under each protocol.
+
+    In parentheses is how far ours is from published; where a protocol has the metric as the authors' code
+    computes it, that is what stands here. What was run under no protocol is named below.
+    """
+    by_place: dict[tuple[str, str], dict[Column, Cell]] = {}
+    for cell in cells:
+        if cell.printed.place in ("table2", "table3"):
+            place = cell.printed.dataset, cell.printed.metric
+            by_place.setdefault(place, {}).setdefault(cell.column, cell)
+    order = [name for name, _ in (ORIGINAL, *((name, 0) for name in MECHANISMS))]
+    for (dataset, name), by_column in by_place.items():
+        columns = sorted(by_column, key=lambda column: (order.index(column[0]), column[1]))
+        every = [by_column[column] for column in columns]
+        lines = [cell for cell in every if any(ours.values for ours in cell.ours.values())]
+        if not lines:
+            continue
+        metric = published.measure(name)
+        yield TextTable(
+            f"Tables 2 and 3 side by side: {dataset.capitalize()}, {metric.heading}",
+            ["mechanism", "ε", "published", *(f"`{protocol}`" for protocol in PROTOCOLS)],
+            [_beside(cell, metric.digits) for cell in lines],
+            [*_kinds(lines), *_sizes(lines, sizes), *_gaps(every)],
+        )
+
+
+def _beside(cell: Cell, digits: int) -> list[str]:
+    mechanism, epsilon = cell.column
+    texts = [mechanism, show_epsilon(epsilon), f"{cell.printed.value:.{digits}f}"]
+    for protocol in PROTOCOLS:
+        value = cell.ours[protocol].compared
+        apart = cell.released_difference(protocol)
+        apart = cell.difference(protocol) if apart is None else apart
+        difference = "" if apart is None else f" ({apart:+.{digits}f})"
+        texts.append("not run" if value is None else f"{value:.{digits}f}{difference}")
+    return texts
+
+
+def _kinds(cells: Sequence[Cell]) -> Iterator[str]:
+    """Whose metric the numbers are."""
+    kinds: dict[str, list[str]] = {"as released": [], "our metric": []}
+    for protocol in PROTOCOLS:
+        entries = [cell.ours[protocol] for cell in cells]
+        if any(entry.values for entry in entries):
+            released = any(entry.released for entry in entries)
+            kinds["as released" if released else "our metric"].append(f"`{protocol}`")
+    yield "; ".join(f"{', '.join(names)}: {kind}" for kind, names in kinds.items() if names)
+
+
+def _sizes(cells: Sequence[Cell], sizes: dict[str, str]) -> Iterator[str]:
+    size = _size(cells, sizes)
+    if size is not None:
+        yield f"ours on {size}"
+
+
+def _gaps(cells: Sequence[Cell]) -> Iterator[str]:
+    gaps: dict[str, list[str]] = {}
+    for cell in cells:
+        if not any(ours.values for ours in cell.ours.values()):
+            mechanism, epsilon = cell.column
+            gaps.setdefault(mechanism, []).append(show_epsilon(epsilon))
+    if gaps:
+        named = (f"{mechanism} {', '.join(epsilons)}" for mechanism, epsilons in gaps.items())
+        yield f"not run: {'; '.join(named)}"
 
 
 # ------------------------------------------------------------------------------------------------- CSV

@@ -37,7 +37,8 @@ class Rewrite(Stage[RewrittenText]):
     name = "rewrite"
     doing = "training the rewriter"
     # 2: noise that is drawn while training reads is that of this run alone
-    version = 2
+    # 3: protocol=release batches by length, writes from the mean and scores training sentences
+    version = 3
     keys = ("model", "protocol")
     published = ("rewritten.jsonl",)
 

@@ -118,9 +118,7 @@ class BiLSTMAutoEncoder(Rewriter):
         from trlap.models.rewriting import write
 
         if split not in self.written:
-            from_mean = self.task.protocol.writes_from_mean
-            words = self.task.vocabulary.words
-            self.written[split] = write(self.training, split, words, from_mean)
+            self.written[split] = write(self.training, split, self.task.vocabulary.words)
         return self.written[split].texts
 
     def trained(self) -> "Trained":

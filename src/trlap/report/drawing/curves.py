@@ -1,4 +1,7 @@
-"""Figures 2, 3 and 5: metrics of the rewritten text against the nominal ε, ours before the published ones."""
+"""Figures 2, 3 and 5: metrics of the rewritten text against the nominal ε, ours before the published ones.
+
+Ours are by the authors' metrics where a protocol has them, else by our own.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,8 +19,8 @@ from trlap.report.published import HIGH, LOW, MECHANISMS, ORIGINAL
 from trlap.runs.numbers import show_number
 
 EPSILONS = LOW + HIGH
-# ours: dash and whether marks are filled
-OURS = {"tables": ("-.", True), "release": ("-", True), "paper": (":", False)}
+# ours: dash, and how much of a mark is filled
+OURS = {"tables": ("-", "full"), "release": ("-.", "left"), "paper": (":", "none")}
 # marks at one ε stand side by side: by what each is moved on the logarithmic axis
 ASIDE = 1.13
 PLAIN: dict[str, Any] = {"color": style.INK, "ls": (0, (5, 2)), "lw": 1.1}
@@ -60,25 +63,31 @@ def _curve(axes: Axes, mechanism: str, line: Sequence[Cell], aside: float) -> No
         known = {
             cell.printed.epsilon: mean
             for cell in line
-            if (mean := cell.ours[protocol].mean) is not None
+            if (mean := cell.ours[protocol].compared) is not None
         }
         for part in style.runs_of_neighbours(list(known), EPSILONS):
             axes.plot(
                 [epsilon * aside for epsilon in part],
                 [known[epsilon] for epsilon in part],
-                color=look.colour,
                 marker=look.marker,
                 ls=dash,
-                mfc=look.colour if filled else style.PAPER,
                 zorder=3,
+                **_filled(look.colour, filled),
             )
+
+
+def _filled(colour: str, part: str) -> dict[str, Any]:
+    """A mark of which that part has the colour, and the rest the paper's."""
+    inside = style.PAPER if part == "none" else colour
+    kind = "full" if part == "none" else part
+    return {"color": colour, "fillstyle": kind, "mfc": inside, "mfcalt": style.PAPER}
 
 
 def _without_noise(axes: Axes, cells: Sequence[Cell]) -> None:
     for cell in cells:
         axes.axhline(cell.printed.value, zorder=2, **PLAIN)
         for protocol, (dash, _) in OURS.items():
-            mean = cell.ours[protocol].mean
+            mean = cell.ours[protocol].compared
             if mean is not None:
                 axes.axhline(mean, color=style.INK, ls=dash, lw=1.1, zorder=2)
 
@@ -86,11 +95,10 @@ def _without_noise(axes: Axes, cells: Sequence[Cell]) -> None:
 def _keys(protocols: Sequence[str]) -> list[Line2D]:
     """All that is drawn: who, and how each protocol and the published numbers are shown."""
     keys = [style.mark(mechanism) for mechanism in MECHANISMS]
-    grey: dict[str, Any] = {"color": style.SOFT, "marker": "o"}
     for name in protocols:
         dash, filled = OURS[name]
-        inside = style.SOFT if filled else style.PAPER
-        keys.append(Line2D([], [], ls=dash, mfc=inside, label=f"ours, {name}", **grey))
+        look = _filled(style.SOFT, filled)
+        keys.append(Line2D([], [], ls=dash, marker="o", label=f"ours, {name}", **look))
     keys.append(Line2D([], [], color=style.SOFT, lw=5, alpha=0.4, label="published"))
     for name in protocols:
         plain: dict[str, Any] = {"color": style.INK, "lw": 1.1, "ls": OURS[name][0]}
