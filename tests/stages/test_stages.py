@@ -22,7 +22,7 @@ def test_stages_read_earlier_ones_only(config: Callable[..., Config]) -> None:
         assert {other.name for other in stage.reads(everything)} <= set(names[:number])
         assert stage.version >= 1
         # every declared key is one of the config's
-        everything.pick(*stage.keys)
+        everything.values(*stage.keys)
 
 
 def test_a_version_is_part_of_a_stages_key_and_of_all_that_reads_it(
@@ -38,7 +38,8 @@ def test_a_version_is_part_of_a_stages_key_and_of_all_that_reads_it(
 
 
 AFTER_PRIVATIZE = {"privatize", "rewrite", "classify", "metrics"}
-ALL = {stage.name for stage in stages.STAGES}
+# of a mechanism that answers for words
+ALL = {stage.name for stage in stages.STAGES} - {"documents"}
 CHANGES = [
     ("epsilon=3", {"guarantee", "audit"} | AFTER_PRIVATIZE),
     ("seed=7", {"audit"} | AFTER_PRIVATIZE),

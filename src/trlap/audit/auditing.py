@@ -12,6 +12,7 @@ from trlap.audit.attacks.registry import ATTACKS
 from trlap.audit.channel import matrix
 from trlap.audit.composition import documents
 from trlap.audit.guarantee import guarantee as claimed_and_exact
+from trlap.audit.guarantee import of_document
 from trlap.audit.let_through import let_through
 from trlap.audit.records import Audit
 from trlap.audit.verdict import attacked, checked
@@ -33,6 +34,7 @@ def audit(
     cfg: AuditConfig,
     seed: int,
     guarantee: Guarantee | None = None,
+    answers: int | None = None,
 ) -> Audit:
     """The content of audit.json; its `guarantee` is the block of result.json.
 
@@ -40,6 +42,7 @@ def audit(
     epochs            how often the noise is drawn anew where the protocol does so, else None
     guarantee         claimed and exact, where these are known already. Attacks look at words of the
                       vocabulary; what passes through beside them is put on top of what they show
+    answers           of a document, where it is the document that is protected
     """
     stated = guarantee or claimed_and_exact(mechanism)
     unknown = stated.let_through
@@ -52,6 +55,8 @@ def audit(
     judged, surprises = attacked(stated, mechanism, shown)
     judged, slips = checked(judged, mechanism, rows, words)
     judged = replace(judged, document=composition)
+    if answers is not None:
+        judged = of_document(judged, mechanism, answers)
     if unknown is not None:
         judged = let_through(judged, unknown.tokens, unknown.of)
     return Audit(

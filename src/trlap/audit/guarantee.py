@@ -16,14 +16,42 @@ bound for the word, and no more than that.
 """
 
 import math
+from dataclasses import replace
 
 from trlap.mechanisms.base import Claim, Mechanism
-from trlap.privacy.composition import log_to_log10
+from trlap.privacy.composition import basic_composition, log_to_log10
 from trlap.runs.result import Claimed, Exact, Guarantee, WordBounds
 
 LOG_1E6 = math.log(1e-6)
 # relative: two ways to compute one number need not agree to the last digit
 ROUNDING = 1e-9
+
+
+def of_document(one: Guarantee, mechanism: Mechanism, answers: int) -> Guarantee:
+    """What holds between any two documents that give so many answers, from what holds of one answer.
+
+    `trlap.privatize.picks` has the proof. ε and δ add up; for one answer nothing changes. What attacks
+    showed of one answer is a lower bound for a document all the same.
+    """
+    if answers == 1:
+        return one
+    claimed, exact = one.claimed, one.exact
+    epsilon, log_delta = basic_composition(
+        claimed.epsilon, claimed.log10_delta * math.log(10), answers
+    )
+    claimed = replace(claimed, epsilon=epsilon, log10_delta=log_to_log10(log_delta))
+    if exact.epsilon is not None and exact.log10_delta is not None:
+        epsilon, log_delta = basic_composition(
+            exact.epsilon, exact.log10_delta * math.log(10), answers
+        )
+        exact = replace(
+            exact,
+            epsilon=epsilon,
+            delta=math.exp(log_delta),
+            log10_delta=log_to_log10(log_delta),
+            epsilon_at_delta_1e6=mechanism.compose(LOG_1E6, answers).epsilon,
+        )
+    return replace(one, claimed=claimed, exact=exact)
 
 
 def guarantee(mechanism: Mechanism) -> Guarantee:

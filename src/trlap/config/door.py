@@ -72,7 +72,7 @@ class Config(schema.Run):
             places |= dict(places_in(getattr(self, group).keys, f"{group}."))
         return places
 
-    def pick(self, *paths: str) -> Plain:
+    def values(self, *paths: str) -> Plain:
         """The values of some keys, by their dotted names."""
         picked = {}
         for path in paths:
@@ -132,6 +132,11 @@ def privatize_from(composed: DictConfig) -> schema.Privatize:
     """What scripts/privatize.py is told, checked. `mechanism` is a mapping with its name and own keys."""
     _check_values(composed, schema.Privatize)
     check_name("mechanism.name", composed.mechanism.name)
+    if composed.unit == "document":
+        raise TrlapError(
+            f"mechanism={composed.mechanism.name} unit=document: a promise for whole texts is kept by "
+            "run.py alone so far; take a mechanism of words, as mechanism=crr"
+        )
     return _typed(composed, schema.Privatize)
 
 
@@ -173,6 +178,9 @@ def _check_values(composed: DictConfig, kind: type) -> None:
     for name in _unknown(composed, kind):
         raise TrlapError(no_such_key(name))
     for group in GROUPS:
+        # a command that has no use for it
+        if group in composed and composed[group] is None and getattr(kind, group) is None:
+            continue
         if group in composed and not OmegaConf.is_dict(composed[group]):
             raise TrlapError(f"{group}={composed[group]}: choose an option, as --help lists them")
         if group in composed and "name" not in composed[group]:

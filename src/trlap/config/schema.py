@@ -73,6 +73,7 @@ class Dataset:
     tokenized: bool | None = None  # tokens stand apart already; null: look at the text
     unknown: str | None = filled(None)  # the source's own mark for an unknown word
     # for text that is not tokenised yet:
+    overlapping: bool = False  # texts are parts of one another, as the phrases of a sentence
     html: bool = False  # resolve entities (also without their &), take tags away
     replace: dict[str, str] = field(default_factory=dict)  # what a source writes for line breaks
     max_words: int | None = within(COUNT, None)  # leave out longer sentences
@@ -134,6 +135,14 @@ class AuditConfig:
 
 
 @dataclass
+class Public:
+    """Documents that a promise for whole documents takes to be public: unit=document."""
+
+    share: float = within("(0, 1)")  # of the training split, set aside and never privatised
+    path: str | None = place()  # or a file of such documents; null: the share
+
+
+@dataclass
 class Wandb:
     mode: str = one_of("offline", "online", "disabled")
     log_text: bool = MISSING
@@ -153,6 +162,7 @@ class Noise:
     projection: str = one_of("clipped", "original")
     calibration: str = one_of("published", "exact")
     oov: str = one_of("unk", "keep")
+    unit: str = one_of("word", "document")  # whose ε it is
     embedding: Embedding = field(default_factory=Embedding)
     device: str = MISSING
     threads: int = within("[0, 1024]")  # 0: all cores
@@ -169,6 +179,9 @@ class Run(Noise):
     classifier: Any = MISSING
     protocol: Any = MISSING  # a name
     seed: int = within(SEED)
+    words: int = within("[1, 1e6]")  # unit=document: words of a document that are answered for
+    pick: str = one_of("random", "rarest")  # unit=document: which ones
+    public: Public = field(default_factory=Public)
     stages: list[str] = distinct()
     metrics: Metrics = field(default_factory=Metrics)
     classify: Classify = field(default_factory=Classify)
@@ -197,6 +210,8 @@ class Privatize(Noise):
     seed: int | None = within(SEED)
     reproducible: bool = MISSING
     engine: str = one_of("local", "ray")
+    # what a mechanism brings for run.py; nothing is learned here
+    classifier: Any = None
 
 
 ConfigStore.instance().store(name="schema", node=Run)

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 PRIVATE, REWRITTEN = "private", "rewritten"
 # why a metric is null: it was not asked for
 NOT_ASKED = "not among metrics.names"
+NOT_WORD_BY_WORD = (
+    "unit=document: a private text does not have a word for every word of its original"
+)
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,8 @@ class Scene:
     space: "Space | None" = None
     # a protocol's: on how many lines the authors computed some metrics; null: it is not theirs
     first_lines: int | None = None
+    # whether a private text has a word for every word of its original
+    word_by_word: bool = True
 
 
 @dataclass(frozen=True)

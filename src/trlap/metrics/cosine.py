@@ -1,7 +1,14 @@
 """How near in meaning a word and its replacement are, by their vectors."""
 
 from trlap.errors import TrlapError
-from trlap.metrics.base import PRIVATE, Measure, Scene, TextMetric, Texts
+from trlap.metrics.base import (
+    NOT_WORD_BY_WORD,
+    PRIVATE,
+    Measure,
+    Scene,
+    TextMetric,
+    Texts,
+)
 
 
 class Cosine(TextMetric):
@@ -25,6 +32,8 @@ class Cosine(TextMetric):
 
         from trlap.embeddings.space import centred, meaningful
 
+        if not scene.word_by_word:
+            raise TrlapError(NOT_WORD_BY_WORD)
         if scene.vocabulary is None or scene.space is None:
             raise TrlapError("no vectors of words at hand")
         words, offsets = scene.vocabulary.encode(texts.originals)

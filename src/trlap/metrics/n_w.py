@@ -4,7 +4,14 @@ from collections import Counter
 from collections.abc import Sequence
 
 from trlap.errors import TrlapError
-from trlap.metrics.base import PRIVATE, Measure, Scene, TextMetric, Texts
+from trlap.metrics.base import (
+    NOT_WORD_BY_WORD,
+    PRIVATE,
+    Measure,
+    Scene,
+    TextMetric,
+    Texts,
+)
 
 
 class UnchangedWords(TextMetric):
@@ -22,6 +29,8 @@ class UnchangedWords(TextMetric):
     def measure(self, texts: Texts, scene: Scene) -> Measure:
         import numpy as np
 
+        if texts.kind == PRIVATE and not scene.word_by_word:
+            raise TrlapError(NOT_WORD_BY_WORD)
         if not any(texts.original_words):
             raise TrlapError("the originals have no words")
         rows = np.array(

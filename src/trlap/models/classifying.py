@@ -77,7 +77,9 @@ def _read_splits(classifier: Classifier) -> list[Labelled]:
     reading = readings(task)
     return [
         Labelled(
-            classifier.read(texts(task.rows[split], sides[split]), reading[sides[split]]),
+            classifier.read_split(
+                split, sides[split], texts(task.rows[split], sides[split]), reading[sides[split]]
+            ),
             np.array([row.label for row in task.rows[split]], np.int64),
         )
         for split in SPLITS
@@ -87,7 +89,8 @@ def _read_splits(classifier: Classifier) -> list[Labelled]:
 def readings(task: ClassifyTask) -> dict[str, Reading]:
     """What a classifier reads for a word of each side: its vector, or what undoes known noise."""
     sides = {task.train_on, task.test_on}
-    if task.debias == "none":
+    # where documents are read, words are not
+    if task.debias == "none" or task.documents is not None:
         return dict.fromkeys(sides, Reading.plain(task.vectors))
     private, plain = task.mechanism.decode(task.vectors, task.debias)
     by_side = {side: private if side == "private" else plain for side in sides}

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -19,7 +20,11 @@ from trlap.data.vocabulary import Vocabulary
 from trlap.embeddings.space import Space
 from trlap.files import digest
 from trlap.mechanisms.base import Mechanism
+from trlap.privatize.picks import Picks
 from trlap.runs import signals
+
+if TYPE_CHECKING:
+    from trlap.documents.candidates import Candidates
 
 # tokens; part of what a seed means, so never change it
 BLOCK = 1024
@@ -69,6 +74,19 @@ def privatize(
     return private
 
 
+def answer_documents(
+    mechanism: Mechanism,
+    candidates: "Candidates",
+    vectors: NDArray[np.float32],
+    generator: Callable[[int], torch.Generator],
+    progress: Callable[[int], None] = lambda documents: None,
+) -> "Private":
+    """A public text for every document, of which these are the vectors."""
+    chosen = candidates.choose(vectors)
+    answers = privatize(mechanism, chosen, generator, progress)
+    return Private(candidates.answered(answers), len(chosen), 0, 0)
+
+
 @dataclass(frozen=True)
 class Private:
     """Private texts, and how many tokens were unknown words and how many of those were let through."""
@@ -86,13 +104,16 @@ def privatize_texts(
     generator: Callable[[int], torch.Generator],
     oov: str = "unk",
     progress: Callable[[int], None] = lambda tokens: None,
+    picks: Picks | None = None,
 ) -> Private:
-    """Privatise every position of tokenised texts.
+    """Privatise every position of tokenised texts, or the words that `picks` chooses of each.
 
     A token outside the vocabulary is `<unk>`, a word like any other, and is privatised too, or its
     positions would leak. `oov=keep` passes it through instead: those tokens are counted as leaked.
     """
     words, offsets = vocabulary.encode(texts)
+    if picks is not None:
+        words, offsets = picks((words, offsets))
     private = np.array(vocabulary.words, dtype=object)[
         privatize(mechanism, words, generator, progress)
     ]

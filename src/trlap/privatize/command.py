@@ -56,13 +56,14 @@ def usage(configs: Path, overrides: Sequence[str]) -> str:
     with initialize_config_dir(str(configs), version_base="1.3"):
         composed = compose(CONFIG, list(overrides), return_hydra_config=True)
         loader = GlobalHydra.instance().config_loader()
-        chosen = [
-            group for group in composed.hydra.runtime.choices if not group.startswith("hydra/")
-        ]
+        choices = composed.hydra.runtime.choices
+        chosen = [group for group in choices if choices[group] and not group.startswith("hydra/")]
+        unused = [group for group in choices if choices[group] is None and group in composed]
         groups = {group: loader.get_group_options(group) for group in sorted(chosen)}
         template = Template(composed.hydra.help.template)
     with open_dict(composed):
-        del composed["hydra"]
+        for key in ("hydra", *unused):
+            del composed[key]
     listed = "".join(f"{group}: {', '.join(options)}\n" for group, options in groups.items())
     text = template.substitute(APP_CONFIG_GROUPS=listed, CONFIG=OmegaConf.to_yaml(composed))
     return text.rstrip()

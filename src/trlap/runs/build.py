@@ -64,6 +64,7 @@ def build(name: str, config: Config, outputs: Outputs, command: str | None = Non
         mechanism=config.mechanism.name,
         epsilon=config.epsilon,
         seed=config.seed,
+        unit=config.unit,
         guarantee=outputs.guarantee,
         metrics=_scores("rewritten", config, outputs),
         private_metrics=_scores("private", config, outputs),

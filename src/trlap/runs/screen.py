@@ -69,13 +69,13 @@ def _table(runs: list[RunResult]) -> list[str]:
         ("words kept", _kept),
         ("words kept once rewritten", _rewritten),
         (f"classifier{_chance(runs[0])}", _classified),
-        ("promised for a word", _promised),
+        (f"promised for a {runs[0].unit}", _promised),
         ("true δ at that ε", _true),
         ("δ that an attack shows", _shown),
         ("δ of the written word", _written),
         ("best attacker names", _named),
         (
-            "true ε at δ = 10⁻⁶, a word",
+            f"true ε at δ = 10⁻⁶, a {runs[0].unit}",
             lambda run: _number(run.guarantee.exact.epsilon_at_delta_1e6),
         ),
         (f"… a sentence{_length(runs[0])}", _sentence),
@@ -152,7 +152,8 @@ def _named(run: RunResult) -> str:
     attacker = run.details.attacker
     if attacker is None:
         return NOTHING
-    return f"{_share(attacker.success)} of words{' *' if sees_vector(run) else ''}"
+    what = "words" if run.unit == "word" else "what was picked"
+    return f"{_share(attacker.success)} of {what}{' *' if sees_vector(run) else ''}"
 
 
 def _median(run: RunResult) -> DocumentGuarantee | None:
@@ -166,6 +167,9 @@ def _length(run: RunResult) -> str:
 
 
 def _sentence(run: RunResult) -> str:
+    # where the promise is for a document, the line before is its own
+    if run.unit == "document":
+        return NOTHING
     median = _median(run)
     composed = None if median is None else median.loss_distribution
     return NOTHING if composed is None else _number(composed.epsilon)
@@ -189,7 +193,11 @@ def _explained(runs: list[RunResult]) -> list[str]:
     """What a reader who sees this for the first time has to know about the table."""
     lines = []
     details = runs[0].details
-    if details.attacker is not None and details.commonest is not None:
+    if runs[0].unit == "document":
+        lines.append(
+            "protected is the whole text: its words, their order and their number; its label is not"
+        )
+    elif details.attacker is not None and details.commonest is not None:
         lines.append(
             f"whoever always names the commonest word is right for {_share(details.commonest)}"
         )
@@ -222,6 +230,11 @@ def _odds_of(run: RunResult) -> str | None:
     basic = None if median is None else median.basic
     if not run.guarantee.holds or exact.epsilon is None or exact.log10_delta != -math.inf:
         return None
+    if run.unit == "document":
+        return (
+            f"{title(run)}: the odds between any two texts, whatever their words, order and length, change "
+            f"at most {show_odds(exact.epsilon)}-fold"
+        )
     if basic is None or basic.log10_delta != -math.inf or exact.epsilon < LARGE:
         return None
     composed = None if median is None else median.loss_distribution

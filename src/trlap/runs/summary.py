@@ -27,7 +27,7 @@ def render(result: RunResult) -> str:
         f"{result.dataset}, {sum(details.sizes.values()):,} sentences",
         result.embedding,
         f"mechanism {result.mechanism}",
-        f"ε {show_number(result.epsilon)} a word",
+        f"ε {show_number(result.epsilon)} a {result.unit}",
         f"protocol {result.protocol}",
         f"{sum(result.seconds.values()):.0f} s",
     ]
@@ -38,7 +38,7 @@ def render(result: RunResult) -> str:
     lines += _metric_rows(result)
     if "classify" in result.settings.stages:
         lines.append(row("classifier", _classified(result)))
-    lines.append(row("guarantee", guarantee_line(result.guarantee)))
+    lines.append(row("guarantee", guarantee_line(result.guarantee, result.unit)))
     lines += _labelled("note", _notes(result))
     lines.append("")
     lines += _labelled("try next", _next(result))
@@ -55,7 +55,7 @@ def _labelled(label: str, texts: list[str]) -> list[str]:
     return [row("" if number else label, text) for number, text in enumerate(texts)]
 
 
-def guarantee_line(guarantee: Guarantee) -> str:
+def guarantee_line(guarantee: Guarantee, unit: str = "word") -> str:
     """Claimed, exact, attacked, and whether the claim holds, in one line.
 
     Of the projected word it says only what is known of the word.
@@ -66,9 +66,9 @@ def guarantee_line(guarantee: Guarantee) -> str:
     metric = claimed.notion == "metric DP"
     if metric:
         epsilon = show_number(claimed.epsilon)
-        parts = [f"claimed metric DP, {epsilon} times the distance ({claimed.distance}) per word"]
+        parts = [f"claimed metric DP, {epsilon} times the distance ({claimed.distance}) per {unit}"]
     else:
-        parts = [f"claimed {show_promise(claimed.epsilon, claimed.log10_delta)} per word"]
+        parts = [f"claimed {show_promise(claimed.epsilon, claimed.log10_delta)} per {unit}"]
     vector = word is not None and word.delta_lower != word.delta_upper
     if exact.epsilon is None or exact.log10_delta is None:
         parts.append("exact: not known")

@@ -1,8 +1,10 @@
 """The stages in their order.
 
 corpus ─► vocabulary ─► embedding ─┬─► guarantee ───────────────────────────► audit
-                                   └─► privatize ─┬─► rewrite ─┬─► metrics
+                    (─► documents) └─► privatize ─┬─► rewrite ─┬─► metrics
                                                   └────────────┴─► classify
+
+`documents` is done where a mechanism answers for whole documents.
 """
 
 from typing import Any
@@ -13,6 +15,7 @@ from trlap.stages.audit import AUDIT
 from trlap.stages.base import Stage
 from trlap.stages.classify import CLASSIFY
 from trlap.stages.corpus import CORPUS
+from trlap.stages.documents import DOCUMENTS
 from trlap.stages.embedding import EMBEDDING
 from trlap.stages.guarantee import GUARANTEE
 from trlap.stages.metrics import METRICS
@@ -25,6 +28,7 @@ __all__ = [
     "CLASSIFY",
     "CORPUS",
     "DEPENDED",
+    "DOCUMENTS",
     "EMBEDDING",
     "GUARANTEE",
     "METRICS",
@@ -44,6 +48,7 @@ STAGES: tuple[Stage[Any], ...] = (
     CORPUS,
     VOCABULARY,
     EMBEDDING,
+    DOCUMENTS,
     GUARANTEE,
     PRIVATIZE,
     REWRITE,

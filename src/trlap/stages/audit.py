@@ -13,6 +13,7 @@ from trlap.runs import records
 from trlap.runs.records import Json
 from trlap.stages.base import Inputs, Stage
 from trlap.stages.corpus import CORPUS
+from trlap.stages.documents import DOCUMENTS, candidates, encoder_of, of_documents
 from trlap.stages.embedding import EMBEDDING
 from trlap.stages.guarantee import GUARANTEE
 from trlap.stages.vocabulary import VOCABULARY
@@ -29,7 +30,7 @@ class Audit(Stage["Findings"]):
     published = ("audit.json",)
 
     def reads(self, config: Config) -> tuple[Stage[Any], ...]:
-        return (CORPUS, VOCABULARY, EMBEDDING, GUARANTEE)
+        return (CORPUS, VOCABULARY, EMBEDDING, GUARANTEE, *of_documents(config)[1:])
 
     def key(self, config: Config) -> dict[str, Json]:
         attacks = {name: ATTACKS.version(name) for name in sorted(config.audit.attacks)}
@@ -68,14 +69,21 @@ class Audit(Stage["Findings"]):
 
         config = inputs.config
         tokens, offsets = inputs[VOCABULARY].encode(inputs[CORPUS].splits["test"].texts)
+        if encoder_of(config) is not None:
+            # what the documents choose stands in place of words
+            tokens = candidates(inputs).choose(inputs[DOCUMENTS].splits["test"])
+        document = config.unit == "document"
         return audit(
             inputs.mechanism,
-            lengths=np.diff(offsets).tolist(),
+            # of what is published, which is all that a reader has
+            lengths=[config.words] * (len(offsets) - 1) if document else np.diff(offsets).tolist(),
             tokens=tokens,
             epochs=self.draws(config),
             cfg=config.audit,
             seed=config.seed,
-            guarantee=inputs[GUARANTEE],
+            # one answer's, where a document gives several: that is what attacks are put beside
+            guarantee=None if document else inputs[GUARANTEE],
+            answers=config.words if document else None,
         )
 
     def write(self, output: "Findings", folder: Path) -> None:

@@ -69,7 +69,7 @@ class Stage(ABC, Generic[Output]):
 
     def key(self, config: Config) -> Mapping[str, Json]:
         """What its output depends on beside what it reads. Files and models count by their content."""
-        return config.pick(*self.keys)
+        return config.values(*self.keys)
 
     def skipped(self, config: Config) -> str | None:
         """Why there is nothing to do although it was asked for."""

@@ -15,6 +15,7 @@ from trlap.runs.records import Json
 from trlap.runs.result import Classified, Epoch
 from trlap.stages.base import Inputs, Stage
 from trlap.stages.corpus import CORPUS
+from trlap.stages.documents import DOCUMENTS, candidates, encoder_of, of_documents
 from trlap.stages.embedding import EMBEDDING
 from trlap.stages.privatize import PRIVATIZE, original_rows
 from trlap.stages.rewrite import REWRITE
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from trlap.documents.reading import DocumentReading
     from trlap.models.classifiers._released import Read
 
 
@@ -40,7 +42,7 @@ class Classify(Stage[Classified]):
             stages += (PRIVATIZE,)
         if "rewritten" in sides(config) or config.protocol.classifier_takes_embedding:
             stages += (REWRITE,)
-        return stages
+        return (*stages, *of_documents(config)[1:])
 
     def key(self, config: Config) -> dict[str, Json]:
         noisy = config.epsilon < float("inf")
@@ -67,11 +69,18 @@ class Classify(Stage[Classified]):
                 raise TrlapError(
                     f"stages: classify reads {side} text, which {stage} writes; add {stage}"
                 )
+        if "rewritten" in sides(config) and (reason := REWRITE.skipped(config)):
+            raise TrlapError(f"classify: there is no rewritten text; {reason}")
         classifier = CLASSIFIERS.find(config.classifier.kind)
         how = config.classify.debias
         if how != "none" and not ("private" in sides(config) and classifier.reads_vectors):
             raise TrlapError(
                 f"classify.debias={how}: it is for word vectors of private text; set it to none"
+            )
+        if how != "none" and encoder_of(config) is not None and not classifier.reads_documents:
+            raise TrlapError(
+                f"classify.debias={how}: mechanism={config.mechanism.name} answers for documents, and "
+                f"classifier={config.classifier.name} reads words; use classifier=ridge"
             )
         if config.protocol.classifier_takes_embedding:
             self._check_embedding(config, classifier.reads_vectors)
@@ -109,8 +118,18 @@ class Classify(Stage[Classified]):
             mechanism=inputs.mechanism,
             machine=inputs.machine,
             report=inputs.report,
+            documents=self._documents(inputs),
         )
         return CLASSIFIERS.find(config.classifier.kind)(config.classifier.keys, task).classify()
+
+    def _documents(self, inputs: Inputs) -> "DocumentReading | None":
+        from trlap.documents.reading import DocumentReading
+
+        config = inputs.config
+        if encoder_of(config) is None:
+            return None
+        originals = inputs[DOCUMENTS].splits
+        return DocumentReading(originals, candidates(inputs), config.epsilon, debias(config))
 
     def _read(self, inputs: Inputs) -> "Read":
         """Texts, words and vectors as they are, or as the authors' code has them."""

@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trlap.config.door import Config
+from trlap.data.given import given_file
+from trlap.files import file_sha256
 from trlap.runs.records import Json
 from trlap.stages.base import Inputs, Stage
 
@@ -11,14 +13,14 @@ if TYPE_CHECKING:
     from trlap.data.corpus import Corpus as Text
 
 # of the group `dataset`: the path, since content counts, and what another stage depends on
-OTHERS = ("path", "vocabulary", "vocabulary_size")
+OTHERS = ("path", "vocabulary", "vocabulary_size", "overlapping")
 
 
 class Corpus(Stage["Text"]):
     name = "corpus"
     doing = "reading the corpus"
     version = 1
-    keys = ("dataset",)
+    keys = ("dataset", "unit", "public")
     optional = False
     shared = True
 
@@ -30,12 +32,26 @@ class Corpus(Stage["Text"]):
 
         keys = config.plain["dataset"]
         own = {key: value for key, value in keys.items() if key not in OTHERS}
-        return own | {"source": corpus.fingerprint(config.dataset)}
+        return own | {"source": corpus.fingerprint(config.dataset)} | self._public(config)
+
+    def _public(self, config: Config) -> dict[str, Json]:
+        """A file of public documents counts by its content."""
+        if config.unit == "word":
+            return {}
+        path = config.public.path
+        if path is not None:
+            return {"public": file_sha256(_file(path))}
+        return {"public": {"share": config.public.share, "overlapping": config.dataset.overlapping}}
+
+    def check(self, config: Config) -> None:
+        if config.unit == "document" and config.public.path is not None:
+            _file(config.public.path)
 
     def run(self, inputs: Inputs) -> "Text":
         from trlap.data import corpus
 
-        return corpus.load(inputs.config.dataset)
+        config = inputs.config
+        return corpus.load(config.dataset, None if config.unit == "word" else config.public)
 
     def write(self, output: "Text", folder: Path) -> None:
         from trlap.data import corpus
@@ -46,6 +62,10 @@ class Corpus(Stage["Text"]):
         from trlap.data import corpus
 
         return corpus.read(folder)
+
+
+def _file(path: str) -> Path:
+    return given_file(path, f"public.path={path}")
 
 
 CORPUS = Corpus()

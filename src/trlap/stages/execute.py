@@ -41,12 +41,18 @@ class Execution:
 
     @cached_property
     def mechanism(self) -> "Mechanism":
+        from trlap.stages.documents import candidates, encoder_of
         from trlap.stages.embedding import EMBEDDING
         from trlap.stages.noise import make_mechanism
         from trlap.stages.vocabulary import VOCABULARY
 
         return make_mechanism(
-            self.config, self[VOCABULARY], self[EMBEDDING], self.machine.device, self.cache
+            self.config,
+            self[VOCABULARY],
+            self[EMBEDDING],
+            self.machine.device,
+            self.cache,
+            candidates(self) if encoder_of(self.config) else None,
         )
 
     def __getitem__(self, stage: Stage[Output]) -> Output:

@@ -12,8 +12,9 @@ from trlap.runs.records import Json
 from trlap.runs.result import Guarantee as Claims
 from trlap.stages.base import Inputs, Stage
 from trlap.stages.corpus import CORPUS
+from trlap.stages.documents import encoder_of, of_documents
 from trlap.stages.embedding import EMBEDDING
-from trlap.stages.noise import NOISE, noise_key
+from trlap.stages.noise import DOCUMENT, NOISE, noise_key
 from trlap.stages.vocabulary import VOCABULARY
 
 
@@ -22,15 +23,16 @@ class Guarantee(Stage[Claims]):
     doing = "computing the guarantee"
     # 2: no vector is longer than C by rounding; worst cases are proven
     version = 2
-    keys = (*NOISE, "oov")
+    keys = (*NOISE, *DOCUMENT, "oov")
     optional = False
 
     def reads(self, config: Config) -> tuple[Stage[Any], ...]:
         """The text too, where its unknown words are let through, to count them."""
-        return (CORPUS, VOCABULARY, EMBEDDING) if config.oov == "keep" else (EMBEDDING,)
+        counted = (CORPUS, VOCABULARY) if config.oov == "keep" else ()
+        return (*counted, EMBEDDING, *of_documents(config))
 
     def key(self, config: Config) -> dict[str, Json]:
-        return noise_key(config) | config.pick("oov")
+        return noise_key(config) | config.values("oov")
 
     def check(self, config: Config) -> None:
         name = config.mechanism.name
@@ -39,15 +41,44 @@ class Guarantee(Stage[Claims]):
                 f"protocol={config.protocol.name}: the authors' code has no mechanism={name}; "
                 f"it has {', '.join(RELEASED.names)}"
             )
+        if encoder_of(config) is not None:
+            self._check_documents(config)
+        if config.unit == "word":
+            for key, usual in (("words", 1), ("pick", "random")):
+                if getattr(config, key) != usual:
+                    raise TrlapError(
+                        f"{key}={getattr(config, key)}: it is for unit=document; with unit=word every "
+                        "word is answered for"
+                    )
+        elif config.protocol.released:
+            raise TrlapError(
+                f"unit=document: the authors' code, protocol={config.protocol.name}, protects no whole "
+                "document; use protocol=paper"
+            )
+        elif config.oov == "keep":
+            raise TrlapError("unit=document: oov=keep would publish words as they are; use oov=unk")
+
+    def _check_documents(self, config: Config) -> None:
+        name = config.mechanism.name
+        if config.unit == "word":
+            raise TrlapError(
+                f"unit=word: mechanism={name} answers for whole documents; leave unit out"
+            )
+        if config.words != 1 or config.pick != "random":
+            raise TrlapError(
+                f"words={config.words} pick={config.pick}: mechanism={name} picks no words; leave both out"
+            )
 
     def check_things(self, config: Config) -> None:
         words, dimension = config.dataset.vocabulary_size, config.embedding.dimension
         check_keys(config.mechanism.name, config.mechanism.keys, words, dimension)
 
     def run(self, inputs: Inputs) -> Claims:
-        from trlap.audit.guarantee import guarantee
+        from trlap.audit.guarantee import guarantee, of_document
 
         stated = guarantee(inputs.mechanism)
+        if inputs.config.unit == "document":
+            return of_document(stated, inputs.mechanism, inputs.config.words)
         if inputs.config.oov != "keep":
             return stated
         from trlap.audit.let_through import let_through

@@ -15,6 +15,7 @@ from trlap.runs import records
 from trlap.runs.records import Json
 from trlap.runs.result import Scores
 from trlap.stages.base import Inputs, Stage
+from trlap.stages.documents import of_documents
 from trlap.stages.embedding import EMBEDDING
 from trlap.stages.privatize import PRIVATIZE
 from trlap.stages.rewrite import REWRITE
@@ -34,11 +35,12 @@ class Metrics(Stage[Measured]):
     name = "metrics"
     doing = "scoring private text"
     version = 1
-    keys = ("metrics", "protocol")
+    keys = ("metrics", "protocol", "unit")
 
     def reads(self, config: Config) -> tuple[Stage[Any], ...]:
-        rewritten = (REWRITE,) if "rewrite" in config.stages else ()
-        return (PRIVATIZE, *rewritten, VOCABULARY, EMBEDDING)
+        written = "rewrite" in config.stages and REWRITE.skipped(config) is None
+        rewritten = (REWRITE,) if written else ()
+        return (PRIVATIZE, *rewritten, VOCABULARY, EMBEDDING, *of_documents(config))
 
     def key(self, config: Config) -> dict[str, Json]:
         """In no order, and without the settings of a metric that is not asked for."""
@@ -74,6 +76,7 @@ class Metrics(Stage[Measured]):
             vocabulary=inputs[VOCABULARY],
             space=inputs.mechanism.space,
             first_lines=config.protocol.first_lines,
+            word_by_word=config.unit == "word",
         )
         originals, train = texts(rows["test"], "original"), texts(rows["train"], "original")
 

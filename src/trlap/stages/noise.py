@@ -10,16 +10,22 @@ from trlap.runs.records import Json
 
 if TYPE_CHECKING:
     from trlap.data.vocabulary import Vocabulary
+    from trlap.documents.candidates import Candidates
+    from trlap.embeddings.space import Space
     from trlap.embeddings.vectors import Embedding
     from trlap.mechanisms.base import Mechanism
 
 NOISE = ("protocol", "mechanism", "epsilon", "delta", "clip", "projection", "calibration")
+# of a promise for whole documents
+DOCUMENT = ("unit", "words", "pick")
 NO_NOISE = ("protocol", "mechanism", "epsilon")
 
 
 def noise_key(config: Config) -> dict[str, Json]:
     """Without noise there is nothing to calibrate, so that all such cells are one."""
-    keys = config.pick(*(NOISE if config.epsilon < float("inf") else NO_NOISE))
+    keys = config.values(*(NOISE if config.epsilon < float("inf") else NO_NOISE))
+    if config.unit == "document":
+        keys |= config.values(*DOCUMENT)
     registry = RELEASED if config.protocol.released else MECHANISMS
     return keys | {"version": registry.version(config.mechanism.name)}
 
@@ -28,35 +34,59 @@ def noise_identity(config: Config, mechanism: "Mechanism", texts: Iterable[str])
     """Stands for the noise's settings, the public words and the text: what the noise of a run is keyed with."""
     from trlap.privatize.blocks import NoiseIdentity
 
-    return NoiseIdentity(noise_key(config) | config.pick("oov"), mechanism.space).of(texts)
+    return NoiseIdentity(noise_key(config) | config.values("oov"), mechanism.space).of(texts)
 
 
 def make_mechanism(
-    config: Config, vocabulary: "Vocabulary", embedding: "Embedding", device: str, cache: Path
+    config: Config,
+    vocabulary: "Vocabulary",
+    embedding: "Embedding",
+    device: str,
+    cache: Path,
+    candidates: "Candidates | None" = None,
 ) -> "Mechanism":
-    """The mechanism on these words. The authors' code does not clip; there C only sets the noise's scale."""
+    """The mechanism on these words, or on public documents where it answers for documents.
+
+    The authors' code does not clip; there C only sets the noise's scale.
+    """
     from trlap.embeddings.space import Space
     from trlap.mechanisms import registry
 
     noiseless = config.epsilon == float("inf")
-    space = Space(
-        vocabulary.words,
-        embedding.vectors,
-        vocabulary.prior,
-        clip=None if config.protocol.released else config.clip,
-        projection="clipped" if noiseless else config.projection,
-        device=device,
-        cache=cache,
-    )
+    if candidates is not None:
+        space = _space_of(candidates, device)
+    else:
+        space = Space(
+            vocabulary.words,
+            embedding.vectors,
+            vocabulary.prior,
+            clip=None if config.protocol.released else config.clip,
+            projection="clipped" if noiseless else config.projection,
+            device=device,
+            cache=cache,
+        )
     mechanism = config.mechanism
     if config.protocol.released:
         return registry.make_released(mechanism.name, space, config.epsilon, config.clip)
     return registry.make(
         mechanism.name,
         space,
-        config.epsilon,
+        # a document's budget is shared by its answers
+        config.epsilon / config.words,
         delta=config.delta,
         clip=config.clip,
         calibration=config.calibration,
         **mechanism.keys,
     )
+
+
+def _space_of(candidates: "Candidates", device: str) -> "Space":
+    """The first set of public documents; all have the same channel."""
+    import numpy as np
+
+    from trlap.embeddings.space import Space
+
+    first = candidates.sets[0]
+    prior = np.full(len(first), 1 / len(first))
+    texts = [candidates.texts[i] for i in first]
+    return Space(texts, candidates.vectors[first], prior, clip=None, device=device)

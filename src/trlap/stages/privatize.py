@@ -17,12 +17,14 @@ from trlap.runs.records import Json
 from trlap.runs.result import Counts
 from trlap.stages.base import Inputs, Stage
 from trlap.stages.corpus import CORPUS
+from trlap.stages.documents import DOCUMENTS, candidates, encoder_of, of_documents
 from trlap.stages.embedding import EMBEDDING
-from trlap.stages.noise import NOISE, noise_identity, noise_key
+from trlap.stages.noise import DOCUMENT, NOISE, noise_identity, noise_key
 from trlap.stages.vocabulary import VOCABULARY
 
 if TYPE_CHECKING:
     from trlap.data.corpus import Split
+    from trlap.privatize.picks import Picks
 
 
 @dataclass(frozen=True)
@@ -36,23 +38,29 @@ class Privatize(Stage[PrivateText]):
     doing = "privatising the text"
     # 2: noise that no run with other settings, words or text has; 3: no vector is longer than C by rounding
     version = 3
-    keys = (*NOISE, "oov", "seed")
+    keys = (*NOISE, *DOCUMENT, "oov", "seed")
     published = ("private.jsonl",)
 
     def reads(self, config: Config) -> tuple[Stage[Any], ...]:
-        return (CORPUS, VOCABULARY, EMBEDDING)
+        return (CORPUS, VOCABULARY, EMBEDDING, *of_documents(config)[1:])
 
     def key(self, config: Config) -> dict[str, Json]:
-        return noise_key(config) | config.pick("oov", "seed")
+        return noise_key(config) | config.values("oov", "seed")
 
     def run(self, inputs: Inputs) -> PrivateText:
-        from trlap.privatize.blocks import privatize_texts
+        from trlap.privatize.blocks import answer_documents, privatize_texts
         from trlap.progress import progress
         from trlap.randomness import block_generator
 
         config, mechanism, corpus = inputs.config, inputs.mechanism, inputs[CORPUS]
+        public = None if encoder_of(config) is None else candidates(inputs)
         device = mechanism.space.device
-        total = sum(text.count(" ") + 1 for split in corpus.splits.values() for text in split.texts)
+        texts = [text for split in corpus.splits.values() for text in split.texts]
+        total = (
+            sum(text.count(" ") + 1 for text in texts)
+            if config.unit == "word"
+            else config.words * len(texts)
+        )
         rows: Rows = {}
         counts: dict[str, Counts] = {}
         done = 0
@@ -65,14 +73,20 @@ class Privatize(Stage[PrivateText]):
         with progress(f"privatising with {mechanism.name}", "tokens") as show:
             for name, split in corpus.splits.items():
                 purpose = f"{noise_identity(config, mechanism, split.texts)}/{name}"
-                private = privatize_texts(
-                    mechanism,
-                    inputs[VOCABULARY],
-                    split.texts,
-                    partial(block_generator, config.seed, purpose, device=device),
-                    config.oov,
-                    advance,
-                )
+                chance = partial(block_generator, config.seed, purpose, device=device)
+                if public is not None:
+                    vectors = inputs[DOCUMENTS].splits[name]
+                    private = answer_documents(mechanism, public, vectors, chance, advance)
+                else:
+                    private = privatize_texts(
+                        mechanism,
+                        inputs[VOCABULARY],
+                        split.texts,
+                        chance,
+                        config.oov,
+                        advance,
+                        self._picks(inputs, purpose),
+                    )
                 originals = original_rows(name, split)
                 rows[name] = [
                     replace(row, private=text)
@@ -82,6 +96,21 @@ class Privatize(Stage[PrivateText]):
                     len(private.texts), private.tokens, private.unknown, private.leaked
                 )
         return PrivateText(rows, counts)
+
+    def _picks(self, inputs: Inputs, purpose: str) -> "Picks | None":
+        import torch
+
+        from trlap.privatize.picks import picks
+        from trlap.randomness import block_generator
+
+        config = inputs.config
+        # without noise nothing is picked: all is published
+        if config.unit == "word" or not inputs.mechanism.private:
+            return None
+        chance = partial(
+            block_generator, config.seed, f"{purpose}/picks", 0, device=torch.device("cpu")
+        )
+        return picks(config.pick, config.words, inputs[VOCABULARY].prior, chance)
 
     def write(self, output: PrivateText, folder: Path) -> None:
         every = (row for rows in output.rows.values() for row in rows)

@@ -59,6 +59,11 @@ class Rewrite(Stage[RewrittenText]):
         labels = "classify" in config.stages and config.dataset.label is not None
         return list(SPLITS) if labels and config.classify.train_on == "rewritten" else ["test"]
 
+    def skipped(self, config: Config) -> str | None:
+        if config.unit == "document":
+            return "unit=document: a private text is no version of its original that could be rewritten"
+        return None
+
     def check(self, config: Config) -> None:
         if "privatize" not in config.stages:
             raise TrlapError("stages: rewrite reads what privatize writes; add privatize")

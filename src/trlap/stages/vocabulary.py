@@ -1,5 +1,9 @@
-"""Stage `vocabulary`: the words, from the training split, which is then taken to be public, or a public list."""
+"""Stage `vocabulary`: the words, from the training split, which is then taken to be public, or a public list.
 
+Where a whole document is protected, they come from the documents that were set aside, never from private ones.
+"""
+
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +35,7 @@ class Vocabulary(Stage["Words"]):
 
     def key(self, config: Config) -> dict[str, Json]:
         """A file counts by its content, wherever it lies, and so does the public list."""
-        keys, source = config.pick(*self.keys), config.dataset.vocabulary
+        keys, source = config.values(*self.keys), config.dataset.vocabulary
         if source == "public":
             return keys | {"words": FREQUENT_WORDS.content}
         if source in NO_FILE:
@@ -48,7 +52,11 @@ class Vocabulary(Stage["Words"]):
 
         dataset = inputs.config.dataset
         if dataset.vocabulary == "train":
-            texts = inputs[CORPUS].splits["train"].texts
+            corpus = inputs[CORPUS]
+            if corpus.public is not None:
+                words = vocabulary.build_vocabulary(corpus.public.texts, dataset.vocabulary_size)
+                return replace(words, public=True)
+            texts = corpus.splits["train"].texts
             return vocabulary.build_vocabulary(texts, dataset.vocabulary_size)
         if dataset.vocabulary == "public":
             return vocabulary.public_vocabulary(frequent_words(), dataset.vocabulary_size)

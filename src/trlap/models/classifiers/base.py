@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trlap.data.vocabulary import Vocabulary
+    from trlap.documents.reading import DocumentReading
     from trlap.mechanisms._decoding import Reading
     from trlap.mechanisms.base import Mechanism
     from trlap.runs.result import Classified, ClassifierRun, Epoch
@@ -55,6 +56,8 @@ class ClassifyTask:
     machine: Machine
     # takes every epoch when it is over
     report: Report = unheard
+    # where the mechanism answers for whole documents
+    documents: "DocumentReading | None" = None
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,8 @@ class Classifier(Model):
     Each split is read once; then, for each seed, it is fitted and predicts.
     """
 
+    # whether it reads the vectors of whole documents, where the mechanism answers for these
+    reads_documents: ClassVar[bool] = False
     # whether it reads word vectors, which `classify.debias` and `protocol=release` are about
     reads_vectors: ClassVar[bool] = True
 
@@ -89,6 +94,10 @@ class Classifier(Model):
     @abstractmethod
     def read(self, texts: Sequence[str], reading: "Reading") -> Form:
         """Texts in its own form. `reading` is what it reads for a word: how classify.debias takes part."""
+
+    def read_split(self, split: str, side: str, texts: Sequence[str], reading: "Reading") -> Form:
+        """The same for the texts of a split, where a classifier reads something else than their words."""
+        return self.read(texts, reading)
 
     @abstractmethod
     def fit(

@@ -1,0 +1,78 @@
+"""Document randomised response: a text is answered by one of K public texts, the nearest one or any.
+
+    Q(c(D)|D) = e^ε / (e^ε + K − 1),   Q(y|D) = 1 / (e^ε + K − 1) for the other y of the set
+
+c(D) is the nearest to D of K public documents in a public space of documents (`trlap.documents`).
+
+**Proof.** Whatever D is, Q(y|D) is one of two numbers whose ratio is e^ε, so Q(y|D) ≤ e^ε Q(y|D') for any two
+documents D, D' and every y: ε-DP for whole documents, with δ = 0, whatever their words, order and length
+(Warner 1965 for two answers; Kairouz, Oh & Viswanath 2014 for K). It needs that the map c and the sets owe
+nothing to private documents, that a document's vector depends on that document alone, and that every
+document, an empty one too, gives exactly one answer.
+
+What is written is a public text as it stands, so it reads as language; it is somebody's text, and not the
+private one. Near Meehan, Mrini & Chaudhuri 2022, who pick among public candidates by the exponential
+mechanism on a depth function.
+
+K=auto is max(2, ⌈e^{ε/2}⌉): with little budget few candidates, or the answer is nearly always any of them.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from trlap.config.ranges import one_of
+from trlap.errors import TrlapError
+from trlap.mechanisms._decoding import Reading, Vectors
+from trlap.mechanisms._look import Look
+from trlap.mechanisms._response import Response
+
+# a set of more hardly tells more, and takes longer to read
+MOST = 256
+
+
+@dataclass(kw_only=True)
+class DocumentRandomisedResponse(Response):
+    """Its `space` has the K documents of one set in place of words; all sets have the same channel."""
+
+    name = "drr"
+    look = Look("#aa3377", "8", "-", 13)
+    unit = "document"
+    undoes = ("posterior",)
+
+    K: int | str = "auto"
+    # by which public map a document becomes a vector
+    encoder: str = one_of("minilm", "words", default="minilm")
+
+    @classmethod
+    def check_keys(cls, keys: Mapping[str, Any], words: int, dimension: int) -> None:
+        K = keys["K"]
+        if K != "auto" and (type(K) is not int or K < 2):
+            raise TrlapError(f"mechanism.K={K}: must be auto or a whole number from 2 on")
+
+    @classmethod
+    def size(cls, K: int | str, epsilon: float) -> int:
+        """Public documents of a set."""
+        if K == "auto":
+            return max(2, math.ceil(math.exp(min(epsilon / 2, math.log(MOST)))))
+        return int(K)
+
+    @classmethod
+    def check_undoing(cls, how: str) -> None:
+        if how not in cls.undoes:
+            raise TrlapError(
+                f"classify.debias={how}: an answer of mechanism={cls.name} is read by its posterior mean; "
+                "use classify.debias=posterior"
+            )
+
+    def decode(self, vectors: Vectors, how: str) -> tuple[Reading, Reading]:
+        """Of the documents of a set; `trlap.documents.reading` has that of all."""
+        self.check_undoing(how)
+        return super().decode(vectors, how)
+
+    def __post_init__(self) -> None:
+        answers = torch.arange(len(self.space))
+        self.set_up(answers, answers[:, None], 1.0, 0.0)

@@ -1,0 +1,124 @@
+"""Stage `documents`: a vector for every document, where a mechanism answers for whole documents."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from trlap.config.door import Config
+from trlap.data.corpus import PUBLIC
+from trlap.data.rows import SPLITS
+from trlap.errors import TrlapError
+from trlap.files import write_array
+from trlap.runs.records import Json
+from trlap.stages.base import Inputs, Stage
+from trlap.stages.corpus import CORPUS
+from trlap.stages.embedding import EMBEDDING
+from trlap.stages.vocabulary import VOCABULARY
+
+if TYPE_CHECKING:
+    from trlap.documents.candidates import Candidates
+    from trlap.documents.encoder import Encoder, Floats
+
+Other = TypeVar("Other")
+
+
+class Reads(Protocol):
+    """Who has the outputs of stages."""
+
+    config: Config
+
+    def __getitem__(self, stage: Stage[Other]) -> Other: ...
+
+
+@dataclass(frozen=True)
+class DocumentVectors:
+    """A row for each document: of those that were set aside, and of every split."""
+
+    public: "Floats"
+    splits: dict[str, "Floats"]
+
+
+class Documents(Stage[DocumentVectors]):
+    name = "documents"
+    doing = "encoding documents"
+    version = 1
+    keys = ("mechanism",)
+    optional = False
+    shared = True
+
+    def reads(self, config: Config) -> tuple[Stage[Any], ...]:
+        words = (VOCABULARY, EMBEDDING) if encoder_of(config) == "words" else ()
+        return (CORPUS, *words)
+
+    def key(self, config: Config) -> dict[str, Json]:
+        from trlap.documents.encoder import FINGERPRINTS
+
+        return {"encoder": FINGERPRINTS.get(encoder_of(config), str(encoder_of(config)))}
+
+    def skipped(self, config: Config) -> str | None:
+        if encoder_of(config) is None:
+            return f"mechanism={config.mechanism.name} answers for words"
+        return None
+
+    def check(self, config: Config) -> None:
+        from trlap.documents.encoder import FINGERPRINTS
+
+        if encoder_of(config) not in FINGERPRINTS:
+            raise TrlapError(
+                f"mechanism.encoder={encoder_of(config)}: must be one of {', '.join(map(str, FINGERPRINTS))}"
+            )
+
+    def run(self, inputs: Inputs) -> DocumentVectors:
+        encoder = self._encoder(inputs)
+        corpus = inputs[CORPUS]
+        assert corpus.public is not None
+        return DocumentVectors(
+            encoder.encode(corpus.public.texts, "public documents"),
+            {
+                name: encoder.encode(split.texts, f"documents of {name}")
+                for name, split in corpus.splits.items()
+            },
+        )
+
+    def _encoder(self, inputs: Inputs) -> "Encoder":
+        from trlap.documents.encoder import MeanWords, MiniLM
+
+        if encoder_of(inputs.config) == "words":
+            return MeanWords(inputs[VOCABULARY], inputs[EMBEDDING].vectors)
+        return MiniLM(inputs.machine.device, inputs.machine.threads)
+
+    def write(self, output: DocumentVectors, folder: Path) -> None:
+        for name, rows in ({PUBLIC: output.public} | output.splits).items():
+            write_array(folder / f"{name}.npy", rows)
+
+    def read(self, folder: Path) -> DocumentVectors:
+        import numpy as np
+
+        rows = {name: np.load(folder / f"{name}.npy") for name in (PUBLIC, *SPLITS)}
+        return DocumentVectors(rows.pop(PUBLIC), rows)
+
+
+def of_documents(config: Config) -> tuple[Stage[Any], ...]:
+    """What a stage reads beside words, where the mechanism answers for whole documents."""
+    return () if encoder_of(config) is None else (CORPUS, DOCUMENTS)
+
+
+def candidates(inputs: Reads) -> "Candidates":
+    """The public sets that documents are answered from. Their chance is public: it is that of the splits."""
+    from trlap.documents.candidates import Candidates
+    from trlap.mechanisms.drr import DocumentRandomisedResponse
+
+    config, corpus = inputs.config, inputs[CORPUS]
+    assert corpus.public is not None
+    size = DocumentRandomisedResponse.size(config.mechanism.keys["K"], config.epsilon)
+    texts, vectors = corpus.public.texts, inputs[DOCUMENTS].public
+    return Candidates.drawn(texts, vectors, size, config.dataset.seed)
+
+
+def encoder_of(config: Config) -> str | None:
+    """By which encoder the mechanism reads whole documents: one that does has such a key."""
+    encoder = config.mechanism.keys.get("encoder")
+    return None if encoder is None else str(encoder)
+
+
+DOCUMENTS = Documents()
