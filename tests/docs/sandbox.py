@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import warm
@@ -21,7 +22,6 @@ SMALL_RUN = (
     "dataset.limit.validation=20",
     "dataset.limit.test=20",
     "model.epochs=1",
-    "classifier.epochs=1",
     "classifier.seeds=[42]",
     "metrics.bootstrap=10",
     "metrics.bertscore.model=null",
@@ -32,7 +32,17 @@ SMALL_RUN = (
     "threads=1",
     "wandb.mode=disabled",
 )
+# of classifiers that learn in epochs; drr brings one that does not
+EPOCHS = "classifier.epochs=1"
 SMALL_FILE = ("vocabulary_size=300", "threads=1", "force=true")
+
+
+def small_run(arguments: Sequence[str]) -> list[str]:
+    """The same run, made small."""
+    epochs = [] if {"mechanism=drr", "classifier=ridge"} & set(arguments) else [EPOCHS]
+    return [*arguments, *SMALL_RUN, *epochs]
+
+
 CORPORA = ("yelp", "yahoo", "sst2", "sst2_sentence", "agnews")
 ROWS = 12
 

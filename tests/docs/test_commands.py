@@ -189,7 +189,7 @@ def test_all_sweeps_are_planned(project: Path) -> None:
 
 
 def test_a_sweep_is_run_small(project: Path) -> None:
-    call = ["run.py", "-m", "experiment=smoke", *sandbox.SMALL_RUN]
+    call = ["run.py", "-m", *sandbox.small_run(["experiment=smoke"])]
     ((code, output),) = sandbox.call_all(project, [call])
     assert code == 0 and "trlap · 4 cells · 4 ok" in output, output
 
@@ -201,7 +201,7 @@ def test_runs_are_run_small(project: Path) -> None:
     for command in printed:
         arguments = command.overrides if command.text.startswith("python") else command.words[3:]
         planned = shown_in_code(command) or command in tried("plan")
-        calls.append(["run.py", *arguments, *sandbox.SMALL_RUN, f"plan={str(planned).lower()}"])
+        calls.append(["run.py", *sandbox.small_run(arguments), f"plan={str(planned).lower()}"])
     for command, (code, output) in zip(printed, sandbox.call_all(project, calls), strict=True):
         assert code == 0, f"{command.place}: {command.text}\n{output}"
         assert re.search("VERDICT|classifier|^plan · ", output), output

@@ -111,7 +111,7 @@ def test_too_few_public_documents(run: Run) -> None:
 def test_public_documents_of_a_file(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "public.txt"
     file.write_text("a fine phone\nthe train was late\nprofits rose again\n", encoding="utf-8")
-    done = run(*DRR, "epsilon=1", f"public.path={file}")
+    done = run(*DRR, "epsilon=1", "mechanism.K=3", f"public.path={file}")
     assert done.returncode == 0, done.stderr
     result = only(tmp_path)
     rows = read_rows(tmp_path / "outputs" / result.name / "private.jsonl")

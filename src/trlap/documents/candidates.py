@@ -1,11 +1,11 @@
 """Public sets of public documents: a private document answers with one of its set.
 
-Set number p has K different public documents, drawn by chance that is public too; the document at place i
-of a text chooses from set i mod P. So a set depends on where a document stands, never on what stands in it.
-What it chooses is the document of the set that is nearest to it.
+The public documents are cut into P sets of K by chance that is public too, so that a text tells which set it
+is of; and which documents of a text choose from which set is drawn by the same chance, as often from each. So
+a set depends on where a document stands, never on what stands in it. What it chooses is the nearest of the set.
 
-Many small sets beat one clustering of the public documents: an answer asks another question of every
-document, and no unlucky cluster is asked about by all (docs/document.md has the comparison).
+Many small sets beat one clustering of the public documents: every document is asked another question, and no
+unlucky cluster is asked about by all (docs/document.md has the comparison).
 """
 
 from collections.abc import Sequence
@@ -19,16 +19,20 @@ from trlap.documents.encoder import Floats
 from trlap.errors import TrlapError
 
 # sets: more do not teach more, and a reader has to go through all public documents for each
-SETS = 1000
+SETS = 500
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """`texts` and `vectors` of the public documents, all different; `sets` has the rows of each set."""
+    """`texts` and `vectors` of the public documents, all different; `sets` has the rows of each set.
+
+    `seed` is of the chance, which everybody may know.
+    """
 
     texts: Sequence[str]
     vectors: Floats
     sets: NDArray[np.int64]
+    seed: int
 
     @classmethod
     def drawn(cls, texts: Sequence[str], vectors: Floats, size: int, seed: int) -> "Candidates":
@@ -40,16 +44,25 @@ class Candidates:
                 f"mechanism.K={size}: there are {len(rows)} different public documents; lower K, raise "
                 "public.share or name more by public.path"
             )
-        rng = np.random.default_rng([seed, *b"candidates"])
-        sets = np.stack([rng.choice(len(rows), size, replace=False) for _ in range(SETS)])
-        return cls([texts[i] for i in rows], vectors[rows], sets)
+        order = np.random.default_rng([seed, *b"candidates"]).permutation(len(rows))
+        count = min(SETS, len(rows) // size)
+        sets = order[: count * size].reshape(count, size)
+        return cls([texts[i] for i in rows], vectors[rows], sets, seed)
 
     @property
     def size(self) -> int:
         return self.sets.shape[1]
 
-    def set_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        return places % len(self.sets)
+    def numbers(self, count: int) -> NDArray[np.int64]:
+        """The number of the set that each document of a text chooses from: every set once, in an order that
+        is drawn, then every set again. Classes that stand in turn do not meet sets in turn.
+        """
+        rounds = -(-count // len(self.sets))
+        orders = [
+            np.random.default_rng([self.seed, turn, *b"places"]).permutation(len(self.sets))
+            for turn in range(rounds)
+        ]
+        return np.concatenate([np.zeros(0, np.int64), *orders])[:count]
 
     def choose(self, vectors: Floats) -> NDArray[np.int32]:
         """What each document of a text chooses: its place in the set.
@@ -57,8 +70,9 @@ class Candidates:
         One by one, so that no rounding depends on another document; of equally near ones the first.
         """
         chosen = np.zeros(len(vectors), np.int32)
+        numbers = self.numbers(len(vectors))
         for place, vector in enumerate(vectors.astype(np.float64)):
-            points = self._points[self.sets[place % len(self.sets)]]
+            points = self._points[self.sets[numbers[place]]]
             chosen[place] = ((points - vector) ** 2).sum(axis=1).argmin()
         return chosen
 
@@ -68,13 +82,12 @@ class Candidates:
 
     def answered(self, answers: NDArray[np.int32]) -> list[str]:
         """The texts of a text's answers."""
-        sets = self.set_of(np.arange(len(answers)))
-        return [self.texts[i] for i in self.sets[sets, answers]]
+        return [self.texts[i] for i in self.sets[self.numbers(len(answers)), answers]]
 
     def answers(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """And back: which of its set each text is."""
         rows = {text: row for row, text in enumerate(self.texts)}
-        sets = self.sets[self.set_of(np.arange(len(texts)))]
+        sets = self.sets[self.numbers(len(texts))]
         found = np.array([rows[text] for text in texts], np.int64)
         return (sets == found[:, None]).argmax(axis=1)
 

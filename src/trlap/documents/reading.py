@@ -11,15 +11,16 @@ q = e^ε/(e^ε + K − 1), q̄ = 1/(e^ε + K − 1) and x̄ their mean. A functi
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trlap.documents.candidates import Candidates
+from trlap.documents.candidates import SETS, Candidates
 from trlap.documents.encoder import Floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DocumentReading:
     """`originals` has the vectors of every split; `how`: none | posterior, for private texts."""
 
@@ -38,26 +39,30 @@ class DocumentReading:
         if side == "original":
             return self.originals[split]
         answers = self.candidates.answers(texts)
-        places = np.arange(len(texts))
+        numbers = self.candidates.numbers(len(texts))
         if self.how == "none":
-            return self.candidates.vectors[
-                self.candidates.sets[self.candidates.set_of(places), answers]
-            ]
-        return self._posterior(answers, self.candidates.set_of(places))
+            return self.candidates.vectors[self.candidates.sets[numbers, answers]]
+        return self._posterior(answers, numbers)
 
     def _posterior(self, answers: NDArray[np.int64], sets: NDArray[np.int64]) -> Floats:
+        rows = np.empty((len(answers), self.candidates.vectors.shape[1]), np.float32)
+        order = np.argsort(sets, kind="stable")
+        starts = np.flatnonzero(np.diff(sets[order], prepend=-1))
+        for here in np.split(order, starts[1:]):
+            rows[here] = self._means(int(sets[here[0]]))[answers[here]]
+        return rows
+
+    @lru_cache(maxsize=SETS)  # noqa: B019  as long as the reading itself
+    def _means(self, number: int) -> NDArray[np.float64]:
+        """E[x | y] for every answer y of that set."""
         vectors, size = self.candidates.vectors, self.candidates.size
-        mean = vectors.mean(axis=0)
+        members = np.eye(size, dtype=np.float32)[self.candidates.cells(number)]
+        sums, shares = members.T @ vectors / len(vectors), members.mean(axis=0, dtype=np.float64)
         # q / q̄ − 1 = e^ε − 1, and all is divided by q̄
         gain = math.expm1(min(self.epsilon, 600.0))
-        rows = np.empty((len(answers), vectors.shape[1]), np.float32)
-        for number in np.unique(sets):
-            cells = self.candidates.cells(number)
-            counts = np.bincount(cells, minlength=size)
-            sums = np.zeros((size, vectors.shape[1]))
-            np.add.at(sums, cells, vectors)
-            shares, sums = counts / len(vectors), sums / len(vectors)
-            means = (mean + gain * sums) / (1 + gain * shares)[:, None]
-            here = sets == number
-            rows[here] = means[answers[here]]
-        return rows
+        means: NDArray[np.float64] = (self._mean + gain * sums) / (1 + gain * shares)[:, None]
+        return means
+
+    @cached_property
+    def _mean(self) -> NDArray[np.float64]:
+        return self.candidates.vectors.mean(axis=0, dtype=np.float64)

@@ -110,8 +110,9 @@ def candidates(inputs: Reads) -> "Candidates":
 
     config, corpus = inputs.config, inputs[CORPUS]
     assert corpus.public is not None
-    size = DocumentRandomisedResponse.size(config.mechanism.keys["K"], config.epsilon)
     texts, vectors = corpus.public.texts, inputs[DOCUMENTS].public
+    K = config.mechanism.keys["K"]
+    size = DocumentRandomisedResponse.size(K, config.epsilon, len(set(texts)))
     return Candidates.drawn(texts, vectors, size, config.dataset.seed)
 
 

@@ -3,14 +3,17 @@
     W, b = argmin Σ_i ‖y_i − W x_i − b‖² + λ‖W‖²,   y_i the one-hot label;   the class of x is argmax W x + b
 
 Where there are public documents without labels, what was learned labels them and is learned again from these:
-their vectors are not noisy. Before, b is moved until as many public documents are of each class as training
-documents are, since noise that is undone on average leaves scores near the mean. Both read public documents
+their vectors are not noisy. With `match`, b is moved before until as many public documents are of each class
+as training documents are, since noise that is undone on average leaves scores near the mean; where public
+documents have other shares of classes that does harm. Both read public documents
 and what was published already, so that they cost no privacy.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from omegaconf import MISSING
 
 from trlap.config.ranges import within
 from trlap.models.classifiers.base import Classifier, ClassifierKeys, Labelled
@@ -34,6 +37,8 @@ class RidgeKeys(ClassifierKeys):
     penalty: float = within("[1e-9, 1e9]")
     # of labelling public documents
     rounds: int = within("[0, 1000]")
+    # as many public documents of each class as there are training documents
+    match: bool = MISSING
 
 
 class RidgeClassifier(Classifier):
@@ -72,11 +77,10 @@ class RidgeClassifier(Classifier):
         if self.task.documents is not None:
             public = self.task.documents.public.astype(np.float64)
             for _ in range(self.keys.rounds):
-                bias = matched(public @ weights, shares)
+                bias = matched(public @ weights, shares) if self.keys.match else bias
                 named = (public @ weights + bias).argmax(axis=1)
                 weights, bias = ridge(public, np.eye(classes)[named], PUBLIC_PENALTY)
-            if self.keys.rounds:
-                bias = matched(public @ weights, shares)
+            bias = matched(public @ weights, shares) if self.keys.match else bias
         self.weights, self.bias = weights, bias
         show(1.0, len(train.labels))
         right = float((self.predict(validation.form) == validation.labels).mean())
