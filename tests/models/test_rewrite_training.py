@@ -146,13 +146,13 @@ def test_release_draws_one_noise_vector_a_batch_anew_each_time(
     tmp_path: Path, draws: Noises
 ) -> None:
     done = run(tmp_path, mechanism=released(), protocol=RELEASE, word_noise=NOISY, epochs=3)
-    # batches of 8, of 40, 8 and 10 sentences
+    # batches of at most 8, each of one length, of 40, 8 and 10 sentences; 8 of the 40 are scored once more
     assert done.trained.draws == {
-        "train": Draws(passes=3, batches=15),
-        "validation": Draws(passes=3, batches=3),
-        "test": Draws(passes=1, batches=2),
+        "train": Draws(passes=4, batches=3 * 7 + 3),
+        "validation": Draws(passes=3, batches=3 * 3),
+        "test": Draws(passes=1, batches=3),
     }
-    assert len(draws) == 15 + 3 + 2
+    assert len(draws) == 24 + 9 + 3
     for _, noise in draws:
         torch.testing.assert_close(noise, noise[:1].expand_as(noise), rtol=0, atol=1e-5)
     drawn = torch.stack([noise[0] for _, noise in draws])

@@ -123,7 +123,7 @@ def test_a_reader_who_leaves_and_a_full_device(tmp_path: Path) -> None:
     assert done.stderr == b"error: cannot write to standard output: the disk is full\n"
 
 
-OWN = ("embedding: fasttext, glove, glove840b, random", "mechanism: cmp, crr, gaussian")
+OWN = ("embedding: fasttext, glove, glove840b, random", "mechanism: cmp, crr, drr, gaussian")
 FOREIGN = ("dataset:", "model:", "experiment:", "protocol:", "classifier:", "size:")
 
 

@@ -15,6 +15,7 @@ from trlap.report.plain import with_equal_numbers, without_nulls, without_paths
 from trlap.runs.records import Json
 from trlap.runs.result import RunResult
 from trlap.stages import OPTIONAL_STAGES, PRIVATIZE
+from trlap.stages.noise import DOCUMENT
 
 # what text was read
 TEXT = (
@@ -28,7 +29,9 @@ TEXT = (
 )
 VECTORS = ("embedding.name", "embedding.dimension", "embedding.seed")
 # What the noise depends on beside ε and the data, as stage `privatize` declares it.
-NOISE = tuple(key for key in PRIVATIZE.keys if key not in ("epsilon", "seed"))
+NOISE = tuple(key for key in PRIVATIZE.keys if key not in ("epsilon", "seed", *DOCUMENT))
+# And where the promise is for whole documents, on which no result without it depends.
+OF_DOCUMENTS = (*DOCUMENT, "public", "dataset.overlapping")
 # What another stage declares beside that; its settings say nothing of a run without it.
 STAGES = {
     stage.name: tuple(key for key in stage.keys if key not in PRIVATIZE.keys)
@@ -56,7 +59,11 @@ def noise(result: RunResult) -> str:
     """A digest of all that the noise depends on beside ε and the data."""
     if not result.noisy:
         return "none"
-    return _digest([result.unit, select(result.provenance.config, NOISE)])
+    return _digest([result.unit, select(result.provenance.config, _noise_keys(result))])
+
+
+def _noise_keys(result: RunResult) -> tuple[str, ...]:
+    return NOISE if result.unit == "word" else (*NOISE, *OF_DOCUMENTS)
 
 
 def learning(result: RunResult) -> str:
@@ -67,7 +74,7 @@ def learning(result: RunResult) -> str:
 def short_config(result: RunResult) -> dict[str, Json]:
     """The part of the configuration that a short result keeps: all of the above, for what was run."""
     config = result.provenance.config
-    keys = [*NOISE, "epsilon", "seed", "stages", *TEXT, *VECTORS]
+    keys = [*_noise_keys(result), "epsilon", "seed", "stages", *TEXT, *VECTORS]
     for stage, groups in STAGES.items():
         if stage in result.settings.stages:
             keys += groups
