@@ -44,7 +44,8 @@ def test_every_row_of_the_study_is_of_the_kind_of_its_own_command(
         assert estimate is not None, run.provenance.command
         assert estimate.source == COMMITTED and estimate.size is None
         own = sum(seconds for stage, seconds in run.seconds.items() if stage not in SHARED)
-        assert own - 0.001 < estimate.seconds < 3600
+        # some rows of protocol=tables were made beside other work
+        assert own - 0.001 < estimate.seconds < 7200
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,15 @@ class Material:
         self.accuracies = published.load_published(folder / "figures.csv")
 
     @cached_property
+    def of_words(self) -> "pd.DataFrame":
+        """Runs whose ε is that of a word: those of whole documents stand on no axis with them."""
+        if self.results.empty:
+            return self.results
+        return self.results[self.results.result.map(lambda result: result.unit == "word")]
+
+    @cached_property
     def cells(self) -> list[cells.Cell]:
-        return cells.table_cells(self.results, self.numbers)
+        return cells.table_cells(self.of_words, self.numbers)
 
     @cached_property
     def sizes(self) -> dict[str, str]:
@@ -39,15 +46,15 @@ class Material:
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
-        return check_claims(self.results)
+        return check_claims(self.of_words)
 
     @cached_property
     def classified(self) -> "pd.DataFrame":
-        return downstream.classified(self.results, self.accuracies)
+        return downstream.classified(self.of_words, self.accuracies)
 
     @cached_property
     def points(self) -> "pd.DataFrame":
-        return frontier_points(self.results, self.classified)
+        return frontier_points(self.of_words, self.classified)
 
     @cached_property
     def text_tables(self) -> list[tables.TextTable]:
