@@ -65,6 +65,59 @@ def test_drr_writes_public_texts_and_teaches(run: Run, tmp_path: Path) -> None:
     assert audit["guarantee"]["holds"] is True
 
 
+def test_the_same_private_texts_word_by_word(run: Run, tmp_path: Path) -> None:
+    """public.always: the documents that are set aside are the same, and are learned from in the same way."""
+    reads = ("classify.debias=posterior", "classify.test_on=original", "classifier=ridge")
+    shared = (*reads, "classifier.encoder=words", "stages=[privatize,classify]", *SMALL)
+    for keys in (
+        ("mechanism=drr", "mechanism.encoder=words", "mechanism.K=4", "epsilon=3"),
+        ("mechanism=crr", "epsilon=9", "public.always=true"),
+        ("mechanism=crr", "epsilon=9", "unit=document", "words=2"),
+    ):
+        done = run(*shared, *keys)
+        assert done.returncode == 0, done.stderr
+    results = [read(path) for path in (tmp_path / "outputs").glob("*/result.json")]
+    folders = [tmp_path / "outputs" / result.name for result in results]
+    texts = [
+        [row.original for row in read_rows(folder / "private.jsonl")["train"]] for folder in folders
+    ]
+    assert len(texts) == 3 and texts[0] == texts[1] == texts[2]
+    assert len({json.dumps(result.provenance.dataset["public"]) for result in results}) == 1
+    assert {result.unit for result in results} == {"word", "document"}
+    assert all(result.details.vocabulary and result.details.vocabulary.public for result in results)
+
+
+@pytest.mark.parametrize("classifier", ["ridge", "clusters"])
+def test_public_documents_alone(run: Run, tmp_path: Path, classifier: str) -> None:
+    """What no private text has a say in: another half of the same size, or fewer labels."""
+    keys = ("mechanism=none", "public.always=true", f"classifier={classifier}", "stages=[classify]")
+    sides = ("classify.train_on=public", "classify.test_on=original", *SMALL)
+    for labels in ("null", "20"):
+        done = run(*keys, *sides, f"classify.public_labels={labels}")
+        assert done.returncode == 0, done.stderr
+    results = [read(path) for path in (tmp_path / "outputs").glob("*/result.json")]
+    assert len(results) == 2
+    for result in results:
+        classified = result.details.classify
+        assert classified is not None and classified.inputs.train_on == "public"
+        # none are left to choose by
+        assert [run.validation_accuracy for run in classified.runs] == [None]
+        assert classified.protects == "no private text is read to learn from"
+
+
+def test_one_document_has_not_all_classes(run: Run) -> None:
+    keys = ("mechanism=none", "public.always=true", "classifier=ridge", "stages=[classify]")
+    done = run(
+        *keys,
+        "classify.train_on=public",
+        "classify.public_labels=1",
+        "classify.test_on=original",
+        *SMALL,
+    )
+    assert done.returncode != 0
+    assert "is among them; raise it" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
 def test_without_noise_all_is_published(run: Run, tmp_path: Path) -> None:
     done = run("unit=document", "mechanism=none", "stages=[privatize]", *SMALL)
     assert done.returncode == 0, done.stderr
@@ -94,6 +147,28 @@ def test_without_noise_all_is_published(run: Run, tmp_path: Path) -> None:
             "use classifier=ridge",
         ),
         (("mechanism=drr", "classify.train_on=rewritten"), "there is no rewritten text"),
+        (("classifier=ridge", "classify.train_on=public"), "set public.always=true"),
+        (("classify.train_on=public", "public.always=true"), "use classifier=ridge"),
+        (
+            ("mechanism=drr", "classify.train_on=public", "public.path=README.md"),
+            "documents of public.path have no labels",
+        ),
+        (("classify.public_labels=9",), "it is for classify.train_on=public"),
+        (("classifier=ridge", "classifier.encoder=minilm"), "set public.always=true"),
+        (
+            ("mechanism=drr", "mechanism.encoder=words", "classifier.encoder=minilm"),
+            "documents are read by mechanism.encoder=words",
+        ),
+        (
+            (
+                "unit=document",
+                "classifier=ridge",
+                "classifier.encoder=words",
+                "classifier.rounds=0",
+            ),
+            "set classifier.rounds to 1 or more",
+        ),
+        (("mechanism=drr", "classifier=clusters", "classifier.K=0"), "classifier.K=0: must be in"),
     ],
 )
 def test_what_makes_no_sense_is_one_line(run: Run, keys: tuple[str, ...], says: str) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from trlap.data.vocabulary import Vocabulary
 from trlap.documents.candidates import Candidates
 from trlap.documents.encoder import MeanWords
-from trlap.documents.reading import DocumentReading
+from trlap.documents.reading import OfAnswers
 from trlap.embeddings.space import Space
 from trlap.errors import TrlapError
 from trlap.mechanisms import registry
@@ -106,14 +106,18 @@ def test_the_posterior_is_that_of_bayes() -> None:
     public, epsilon = candidates(3), 1.2
     channel = mechanism(public, epsilon).log_probabilities(torch.arange(3)).exp().numpy()
     texts = public.answered(np.array([0, 2, 1, 1, 0], np.int32))
-    read = DocumentReading({}, public, epsilon, "posterior").vectors("train", "private", texts)
+    read = reading(public, epsilon, "posterior").rows("train", "private", texts)
     for place, answer in enumerate((0, 2, 1, 1, 0)):
         repeated = [np.stack([vector] * (place + 1)) for vector in public.vectors]
         likely = np.array([channel[public.choose(r)[place], answer] for r in repeated])
         expected = (likely[:, None] * public.vectors).sum(axis=0) / likely.sum()
         assert read[place] == pytest.approx(expected, abs=1e-6)
-    plain = DocumentReading({}, public, epsilon, "none").vectors("train", "private", texts)
+    plain = reading(public, epsilon, "none").rows("train", "private", texts)
     assert plain == pytest.approx(ENCODER.encode(texts))
+
+
+def reading(public: Candidates, epsilon: float, how: str) -> OfAnswers:
+    return OfAnswers(public.texts, {}, np.arange(0), public, epsilon, how)
 
 
 def test_sizes() -> None:

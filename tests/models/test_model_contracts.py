@@ -90,6 +90,7 @@ REWRITER_KEYS: dict[str, Any] = {"bilstm": TINY}
 CLASSIFIER_KEYS: dict[str, dict[str, Any]] = {
     "average": SMALL,
     "bilstm": SMALL,
+    "clusters": {"seeds": [1, 2], "K": 4},
     "ridge": {"seeds": [1, 2], "penalty": 2.0, "rounds": 5, "match": True},
     "transformer": SMALL | {"hidden": None, "dropout": None, "epochs": 6},
 }

@@ -112,11 +112,13 @@ class Metrics:
 class Classify:
     """What the classifier of stage `classify` reads."""
 
-    train_on: str = one_of("private", "rewritten", "original")  # validation, too
+    # validation, too; public: documents that were set aside, with their labels
+    train_on: str = one_of("private", "rewritten", "original", "public")
     test_on: str = one_of("private", "rewritten", "original")
     debias: str = one_of(
         "none", "unbiased", "posterior"
     )  # of private words: mechanisms/_decoding.py
+    public_labels: int | None = within(COUNT)  # of train_on=public: a seeded sample; null: all
 
 
 @dataclass
@@ -138,6 +140,7 @@ class AuditConfig:
 class Public:
     """Documents that a promise for whole documents takes to be public: unit=document."""
 
+    always: bool = MISSING  # with unit=word too, so that it can be compared on the same documents
     share: float = within("(0, 1)")  # of the training split, set aside and never privatised
     path: str | None = place()  # or a file of such documents; null: the share
 

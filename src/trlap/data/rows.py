@@ -17,8 +17,8 @@ class Row:
     rewritten: str | None = None
 
     def text(self, side: str) -> str:
-        """One of the three texts by its name: original, private or rewritten."""
-        text: str | None = getattr(self, side)
+        """One of the three texts by its name: original, private or rewritten. A public one is as it was."""
+        text: str | None = self.original if side == "public" else getattr(self, side)
         assert text is not None, f"this sentence was not {side}"
         return text
 

@@ -1,4 +1,4 @@
-"""What a classifier reads of a document: its vector, or what is known of it from its answer.
+"""What a classifier reads of documents where some are public: of private ones, of originals, of public ones.
 
 **posterior.** Public documents stand for private ones: x is drawn from them, and answers as a private document
 at the same place would. With A the public documents that would choose the answer y from the set,
@@ -9,6 +9,7 @@ q = e^ε/(e^ε + K − 1), q̄ = 1/(e^ε + K − 1) and x̄ their mean. A functi
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -20,29 +21,64 @@ from trlap.documents.candidates import SETS, Candidates
 from trlap.documents.encoder import Floats
 
 
-@dataclass(frozen=True, eq=False)
-class DocumentReading:
-    """`originals` has the vectors of every split; `how`: none | posterior, for private texts."""
+class Documents(ABC):
+    """A side is private, original or public. Where nothing is said of one, its words are read."""
 
-    originals: dict[str, Floats]
+    # the public documents
+    texts: Sequence[str]
+
+    @abstractmethod
+    def rows(self, split: str, side: str, texts: Sequence[str]) -> Floats | None:
+        """A row for each text of a split."""
+
+    @abstractmethod
+    def public(self, side: str) -> Floats | None:
+        """The public documents, without labels, read as texts of that side are."""
+
+
+@dataclass(frozen=True, eq=False)
+class OfWords(Documents):
+    """Documents of which words are published. `encoded` has vectors of originals and, under `public`, of all
+    public documents, where an encoder reads these; `labelled`: those whose labels are learned from.
+    """
+
+    texts: Sequence[str]
+    encoded: dict[str, Floats] | None
+    labelled: NDArray[np.int64]
+
+    def rows(self, split: str, side: str, texts: Sequence[str]) -> Floats | None:
+        if self.encoded is None or side == "private":
+            return None
+        return self.encoded["public"][self.labelled] if side == "public" else self.encoded[split]
+
+    def public(self, side: str) -> Floats | None:
+        return None if self.encoded is None or side == "private" else self.encoded["public"]
+
+
+@dataclass(frozen=True, eq=False)
+class OfAnswers(Documents):
+    """Documents that answer as a whole. `how`: none | posterior, for private ones."""
+
+    texts: Sequence[str]
+    encoded: dict[str, Floats]
+    labelled: NDArray[np.int64]
     candidates: Candidates
     epsilon: float
     how: str
 
-    @property
-    def public(self) -> Floats:
-        """Public documents, without labels."""
-        return self.candidates.vectors
-
-    def vectors(self, split: str, side: str, texts: Sequence[str]) -> Floats:
-        """A row for each text of a split."""
+    def rows(self, split: str, side: str, texts: Sequence[str]) -> Floats:
+        if side == "public":
+            return self.encoded["public"][self.labelled]
         if side == "original":
-            return self.originals[split]
+            return self.encoded[split]
         answers = self.candidates.answers(texts)
         numbers = self.candidates.numbers(len(texts))
         if self.how == "none":
             return self.candidates.vectors[self.candidates.sets[numbers, answers]]
         return self._posterior(answers, numbers)
+
+    def public(self, side: str) -> Floats:
+        return self.candidates.vectors
 
     def _posterior(self, answers: NDArray[np.int64], sets: NDArray[np.int64]) -> Floats:
         rows = np.empty((len(answers), self.candidates.vectors.shape[1]), np.float32)

@@ -75,6 +75,8 @@ def _read_splits(classifier: Classifier) -> list[Labelled]:
     task = classifier.task
     sides = {"train": task.train_on, "validation": task.train_on, "test": task.test_on}
     reading = readings(task)
+    if task.documents is not None:
+        classifier.read_public(reading)
     return [
         Labelled(
             classifier.read_split(
@@ -87,10 +89,12 @@ def _read_splits(classifier: Classifier) -> list[Labelled]:
 
 
 def readings(task: ClassifyTask) -> dict[str, Reading]:
-    """What a classifier reads for a word of each side: its vector, or what undoes known noise."""
-    sides = {task.train_on, task.test_on}
-    # where documents are read, words are not
-    if task.debias == "none" or task.documents is not None:
+    """What a classifier reads for a word of each side, and of public texts: its vector, or what undoes known
+    noise.
+    """
+    sides = {task.train_on, task.test_on, "public"}
+    # where documents answer, words are not read
+    if task.debias == "none" or task.mechanism.unit == "document":
         return dict.fromkeys(sides, Reading.plain(task.vectors))
     private, plain = task.mechanism.decode(task.vectors, task.debias)
     by_side = {side: private if side == "private" else plain for side in sides}
@@ -204,6 +208,10 @@ def interval(right: NDArray[np.bool_]) -> tuple[float, float]:
 
 def protects(train_on: str, test_on: str, noise: bool) -> str:
     """What that combination of inputs protects, in words."""
+    if train_on == "public":
+        if test_on == "original" or not noise:
+            return "no private text is read to learn from"
+        return "no private text is read to learn from; test texts are protected, as far as the guarantee holds"
     if not noise:
         return "nothing is protected: there is no noise"
     # the auto-encoder has learned to write the training split's originals

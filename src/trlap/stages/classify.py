@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trlap.config.door import Config
+from trlap.data.corpus import PUBLIC
 from trlap.data.rows import Rows
 from trlap.errors import TrlapError
 from trlap.files import read_json, write_json
@@ -14,8 +15,8 @@ from trlap.runs import records
 from trlap.runs.records import Json
 from trlap.runs.result import Classified, Epoch
 from trlap.stages.base import Inputs, Stage
-from trlap.stages.corpus import CORPUS
-from trlap.stages.documents import DOCUMENTS, candidates, encoder_of, of_documents
+from trlap.stages.corpus import CORPUS, sets_aside
+from trlap.stages.documents import DOCUMENTS, candidates, encoder_of, learned_by
 from trlap.stages.embedding import EMBEDDING
 from trlap.stages.privatize import PRIVATIZE, original_rows
 from trlap.stages.rewrite import REWRITE
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from trlap.documents.reading import DocumentReading
+    from trlap.documents.reading import Documents
     from trlap.models.classifiers._released import Read
 
 
@@ -42,18 +43,21 @@ class Classify(Stage[Classified]):
             stages += (PRIVATIZE,)
         if "rewritten" in sides(config) or config.protocol.classifier_takes_embedding:
             stages += (REWRITE,)
-        return (*stages, *of_documents(config)[1:])
+        return stages if learned_by(config) is None else (*stages, DOCUMENTS)
 
     def key(self, config: Config) -> dict[str, Json]:
         noisy = config.epsilon < float("inf")
         classifier = CLASSIFIERS.find(config.classifier.kind)
         size = config.dataset.vocabulary_size
         read = {"as_released": size} if config.protocol.classifier_reads_as_released else {}
+        classify = asdict(config.classify) | {"debias": debias(config)}
+        if "public" not in sides(config):
+            del classify["public_labels"]
         return read | {
             "kind": config.classifier.kind,
             "version": CLASSIFIERS.version(config.classifier.kind),
             "classifier": classifier.fingerprint(config.classifier.keys),
-            "classify": asdict(config.classify) | {"debias": debias(config)},
+            "classify": classify,
             # what it says of protection depends on it
             "noisy": noisy,
         }
@@ -85,6 +89,43 @@ class Classify(Stage[Classified]):
         if config.protocol.classifier_takes_embedding:
             self._check_embedding(config, classifier.reads_vectors)
         classifier.check(config.classifier.keys)
+        self._check_public(config, classifier.reads_documents)
+        self._check_encoder(config)
+
+    def _check_public(self, config: Config, reads_documents: bool) -> None:
+        """train_on=public: from whom labels of public documents can be had."""
+        labels = config.classify.public_labels
+        if config.classify.train_on != "public":
+            if labels is not None:
+                raise TrlapError(
+                    f"classify.public_labels={labels}: it is for classify.train_on=public"
+                )
+            return
+        asked = "classify.train_on=public"
+        if not sets_aside(config):
+            raise TrlapError(f"{asked}: no documents are set aside; set public.always=true")
+        if config.public.path is not None:
+            raise TrlapError(f"{asked}: documents of public.path have no labels; leave it out")
+        if not reads_documents:
+            raise TrlapError(
+                f"{asked}: classifier={config.classifier.name} chooses by validation, of which there is "
+                "none in public; use classifier=ridge"
+            )
+
+    def _check_encoder(self, config: Config) -> None:
+        asked = getattr(config.classifier.keys, "encoder", None)
+        if asked is None:
+            return
+        if encoder_of(config) not in (None, asked):
+            raise TrlapError(
+                f"classifier.encoder={asked}: documents are read by mechanism.encoder={encoder_of(config)}; "
+                "leave it out"
+            )
+        if not sets_aside(config):
+            raise TrlapError(
+                f"classifier.encoder={asked}: it is learned from documents that are set aside; set "
+                "public.always=true"
+            )
 
     def _check_embedding(self, config: Config, reads_vectors: bool) -> None:
         starts = (
@@ -122,14 +163,22 @@ class Classify(Stage[Classified]):
         )
         return CLASSIFIERS.find(config.classifier.kind)(config.classifier.keys, task).classify()
 
-    def _documents(self, inputs: Inputs) -> "DocumentReading | None":
-        from trlap.documents.reading import DocumentReading
+    def _documents(self, inputs: Inputs) -> "Documents | None":
+        from trlap.documents.reading import OfAnswers, OfWords
 
-        config = inputs.config
-        if encoder_of(config) is None:
+        config, public = inputs.config, inputs[CORPUS].public
+        if public is None:
             return None
-        originals = inputs[DOCUMENTS].splits
-        return DocumentReading(originals, candidates(inputs), config.epsilon, debias(config))
+        encoded = None
+        if learned_by(config) is not None:
+            vectors = inputs[DOCUMENTS]
+            encoded = vectors.splits | {PUBLIC: vectors.public}
+        labelled = with_labels(config, len(public.texts))
+        if encoded is None or encoder_of(config) is None:
+            return OfWords(public.texts, encoded, labelled)
+        return OfAnswers(
+            public.texts, encoded, labelled, candidates(inputs), config.epsilon, debias(config)
+        )
 
     def _read(self, inputs: Inputs) -> "Read":
         """Texts, words and vectors as they are, or as the authors' code has them."""
@@ -150,8 +199,24 @@ class Classify(Stage[Classified]):
             splits = inputs[CORPUS].splits
             rows = {name: original_rows(name, split) for name, split in splits.items()}
         if "rewritten" in sides(inputs.config):
-            return rows | inputs[REWRITE].rows
+            rows = rows | inputs[REWRITE].rows
+        if "public" in sides(inputs.config):
+            rows = rows | self._public_rows(inputs)
         return rows
+
+    def _public_rows(self, inputs: Inputs) -> Rows:
+        """Public documents with labels, in place of the splits that are learned from."""
+        corpus, config = inputs[CORPUS], inputs.config
+        assert corpus.public is not None and corpus.public.labels is not None
+        public = original_rows("train", corpus.public)
+        chosen = [public[i] for i in with_labels(config, len(public))]
+        missing = set(range(len(corpus.label_names or ()))) - {row.label for row in chosen}
+        if missing and corpus.label_names:
+            raise TrlapError(
+                f"classify.public_labels={config.classify.public_labels}: no document of class "
+                f"{corpus.label_names[min(missing)]} is among them; raise it"
+            )
+        return {"train": chosen, "validation": chosen}
 
     def _vectors(self, inputs: Inputs) -> "NDArray[np.float32]":
         vectors = inputs[EMBEDDING].vectors
@@ -169,6 +234,14 @@ class Classify(Stage[Classified]):
 
     def epochs(self, folder: Path) -> Sequence[Epoch]:
         return self.read(folder).history
+
+
+def with_labels(config: Config, documents: int) -> "NDArray[np.int64]":
+    """Which public documents have labels: a sample, by public chance."""
+    import numpy as np
+
+    chance = np.random.default_rng([config.dataset.seed, *b"public labels"])
+    return np.sort(chance.permutation(documents)[: config.classify.public_labels])
 
 
 def sides(config: Config) -> set[str]:

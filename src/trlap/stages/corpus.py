@@ -36,7 +36,7 @@ class Corpus(Stage["Text"]):
 
     def _public(self, config: Config) -> dict[str, Json]:
         """A file of public documents counts by its content."""
-        if config.unit == "word":
+        if not sets_aside(config):
             return {}
         path = config.public.path
         if path is not None:
@@ -44,14 +44,14 @@ class Corpus(Stage["Text"]):
         return {"public": {"share": config.public.share, "overlapping": config.dataset.overlapping}}
 
     def check(self, config: Config) -> None:
-        if config.unit == "document" and config.public.path is not None:
+        if sets_aside(config) and config.public.path is not None:
             _file(config.public.path)
 
     def run(self, inputs: Inputs) -> "Text":
         from trlap.data import corpus
 
         config = inputs.config
-        return corpus.load(config.dataset, None if config.unit == "word" else config.public)
+        return corpus.load(config.dataset, config.public if sets_aside(config) else None)
 
     def write(self, output: "Text", folder: Path) -> None:
         from trlap.data import corpus
@@ -62,6 +62,11 @@ class Corpus(Stage["Text"]):
         from trlap.data import corpus
 
         return corpus.read(folder)
+
+
+def sets_aside(config: Config) -> bool:
+    """Whether there are public documents beside the splits."""
+    return config.unit == "document" or config.public.always
 
 
 def _file(path: str) -> Path:

@@ -1,4 +1,6 @@
-"""Stage `documents`: a vector for every document, where a mechanism answers for whole documents."""
+"""Stage `documents`: a vector for every document, where a mechanism answers for whole documents, or where a
+classifier learns from public ones.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,48 +44,60 @@ class Documents(Stage[DocumentVectors]):
     name = "documents"
     doing = "encoding documents"
     version = 1
-    keys = ("mechanism",)
+    keys = ("mechanism", "classifier")
     optional = False
     shared = True
 
     def reads(self, config: Config) -> tuple[Stage[Any], ...]:
-        words = (VOCABULARY, EMBEDDING) if encoder_of(config) == "words" else ()
+        words = (VOCABULARY, EMBEDDING) if _encoder(config) == "words" else ()
         return (CORPUS, *words)
 
     def key(self, config: Config) -> dict[str, Json]:
         from trlap.documents.encoder import FINGERPRINTS
 
-        return {"encoder": FINGERPRINTS.get(encoder_of(config), str(encoder_of(config)))}
+        return {"encoder": FINGERPRINTS.get(_encoder(config), str(_encoder(config)))}
 
     def skipped(self, config: Config) -> str | None:
-        if encoder_of(config) is None:
+        if _encoder(config) is None:
             return f"mechanism={config.mechanism.name} answers for words"
         return None
 
     def check(self, config: Config) -> None:
         from trlap.documents.encoder import FINGERPRINTS
 
-        if encoder_of(config) not in FINGERPRINTS:
+        if _encoder(config) not in FINGERPRINTS:
             raise TrlapError(
-                f"mechanism.encoder={encoder_of(config)}: must be one of {', '.join(map(str, FINGERPRINTS))}"
+                f"mechanism.encoder={_encoder(config)}: must be one of {', '.join(map(str, FINGERPRINTS))}"
             )
 
     def run(self, inputs: Inputs) -> DocumentVectors:
-        encoder = self._encoder(inputs)
+        import numpy as np
+
         corpus = inputs[CORPUS]
         assert corpus.public is not None
-        return DocumentVectors(
-            encoder.encode(corpus.public.texts, "public documents"),
-            {
-                name: encoder.encode(split.texts, f"documents of {name}")
-                for name, split in corpus.splits.items()
-            },
-        )
+        texts = {PUBLIC: corpus.public.texts}
+        texts |= {name: split.texts for name, split in corpus.splits.items()}
+        rows = self._encoded(inputs, [text for part in texts.values() for text in part])
+        ends = np.cumsum([len(part) for part in texts.values()])
+        vectors = dict(zip(texts, np.split(rows, ends[:-1]), strict=True))
+        return DocumentVectors(vectors.pop(PUBLIC), vectors)
+
+    def _encoded(self, inputs: Inputs, texts: list[str]) -> "Floats":
+        """Words are looked up as fast as their vectors could be read; a transformer's are kept."""
+        from trlap.documents.encoder import FINGERPRINTS
+        from trlap.documents.store import Store
+
+        encoder, name, machine = self._encoder(inputs), _encoder(inputs.config), inputs.machine
+        if name == "words":
+            return encoder.encode(texts)
+        # in other bits on another device, or with other threads
+        fingerprint = [FINGERPRINTS[name], machine.device, machine.threads]
+        return Store(Path(inputs.config.outputs) / "cache", fingerprint).encode(texts, encoder)
 
     def _encoder(self, inputs: Inputs) -> "Encoder":
         from trlap.documents.encoder import MeanWords, MiniLM
 
-        if encoder_of(inputs.config) == "words":
+        if _encoder(inputs.config) == "words":
             return MeanWords(inputs[VOCABULARY], inputs[EMBEDDING].vectors)
         return MiniLM(inputs.machine.device, inputs.machine.threads)
 
@@ -120,6 +134,18 @@ def encoder_of(config: Config) -> str | None:
     """By which encoder the mechanism reads whole documents: one that does has such a key."""
     encoder = config.mechanism.keys.get("encoder")
     return None if encoder is None else str(encoder)
+
+
+def learned_by(config: Config) -> str | None:
+    """By which encoder a classifier reads documents that are published or public as they are."""
+    asked = getattr(config.classifier.keys, "encoder", None)
+    if encoder_of(config) is not None or "classify" not in config.stages:
+        return encoder_of(config)
+    return None if asked is None else str(asked)
+
+
+def _encoder(config: Config) -> str | None:
+    return encoder_of(config) or learned_by(config)
 
 
 DOCUMENTS = Documents()

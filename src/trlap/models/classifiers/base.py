@@ -5,7 +5,7 @@ A classifier says how it reads, learns and predicts. What all have in common is 
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trlap.data.vocabulary import Vocabulary
-    from trlap.documents.reading import DocumentReading
+    from trlap.documents.reading import Documents
     from trlap.mechanisms._decoding import Reading
     from trlap.mechanisms.base import Mechanism
     from trlap.runs.result import Classified, ClassifierRun, Epoch
@@ -56,8 +56,8 @@ class ClassifyTask:
     machine: Machine
     # takes every epoch when it is over
     report: Report = unheard
-    # where the mechanism answers for whole documents
-    documents: "DocumentReading | None" = None
+    # where some are public
+    documents: "Documents | None" = None
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Classifier(Model):
     Each split is read once; then, for each seed, it is fitted and predicts.
     """
 
-    # whether it reads the vectors of whole documents, where the mechanism answers for these
+    # whether it reads the vectors of whole documents, and learns from public ones where there are any
     reads_documents: ClassVar[bool] = False
     # whether it reads word vectors, which `classify.debias` and `protocol=release` are about
     reads_vectors: ClassVar[bool] = True
@@ -98,6 +98,9 @@ class Classifier(Model):
     def read_split(self, split: str, side: str, texts: Sequence[str], reading: "Reading") -> Form:
         """The same for the texts of a split, where a classifier reads something else than their words."""
         return self.read(texts, reading)
+
+    def read_public(self, readings: "Mapping[str, Reading]") -> None:
+        """Read the public documents of the task, where it learns from these too. Asked once."""
 
     @abstractmethod
     def fit(

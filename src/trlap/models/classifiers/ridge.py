@@ -7,24 +7,26 @@ their vectors are not noisy. With `match`, b is moved before until as many publi
 as training documents are, since noise that is undone on average leaves scores near the mean; where public
 documents have other shares of classes that does harm. Both read public documents
 and what was published already, so that they cost no privacy.
+
+Public documents are a bridge too: where words are published, what was learned from them labels public documents
+by their words, and `encoder` reads these, and the originals of the test split, as a whole.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from omegaconf import MISSING
 
 from trlap.config.ranges import within
-from trlap.models.classifiers.base import Classifier, ClassifierKeys, Labelled
+from trlap.errors import TrlapError
+from trlap.models.classifiers._documents import DocumentClassifier, DocumentKeys
+from trlap.models.classifiers.base import Labelled
 from trlap.progress import Show
 from trlap.runs.result import ClassifierRun, Epoch
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from trlap.mechanisms._decoding import Reading
 
     Floats = NDArray[np.float64]
 
@@ -33,7 +35,7 @@ PUBLIC_PENALTY = 10.0
 
 
 @dataclass
-class RidgeKeys(ClassifierKeys):
+class RidgeKeys(DocumentKeys):
     penalty: float = within("[1e-9, 1e9]")
     # of labelling public documents
     rounds: int = within("[0, 1000]")
@@ -41,28 +43,21 @@ class RidgeKeys(ClassifierKeys):
     match: bool = MISSING
 
 
-class RidgeClassifier(Classifier):
+class RidgeClassifier(DocumentClassifier):
     name = "ridge"
-    reads_documents = True
+    # 2: public documents are learned from where words are published, too
+    version = 2
     Keys = RidgeKeys
     keys: RidgeKeys
 
-    def read(self, texts: Sequence[str], reading: "Reading") -> "Floats":
-        """The mean of the words' vectors."""
-        import numpy as np
-
-        from trlap.models.classifiers._forms import Means
-
-        means = Means(texts, self.task.vocabulary, reading, "cpu").fixed
-        return means.numpy().astype(np.float64)
-
-    def read_split(
-        self, split: str, side: str, texts: Sequence[str], reading: "Reading"
-    ) -> "Floats":
-        """A document's own vector, where the mechanism answers for documents."""
-        if self.task.documents is None:
-            return self.read(texts, reading)
-        return self.task.documents.vectors(split, side, texts).astype("float64")
+    @classmethod
+    def check(cls, keys: RidgeKeys) -> None:
+        super().check(keys)
+        if keys.encoder is not None and keys.rounds == 0:
+            raise TrlapError(
+                f"classifier.encoder={keys.encoder}: it is learned from public documents; set "
+                "classifier.rounds to 1 or more"
+            )
 
     def fit(
         self, train: Labelled, validation: Labelled, seed: int, show: Show
@@ -74,16 +69,20 @@ class RidgeClassifier(Classifier):
         classes = len(self.task.label_names)
         shares = np.bincount(train.labels, minlength=classes) / len(train.labels)
         weights, bias = ridge(train.form, np.eye(classes)[train.labels], self.keys.penalty)
-        if self.task.documents is not None:
-            public = self.task.documents.public.astype(np.float64)
+        first = weights, bias
+        if self.public is not None:
+            public, read = self.public
             for _ in range(self.keys.rounds):
                 bias = matched(public @ weights, shares) if self.keys.match else bias
                 named = (public @ weights + bias).argmax(axis=1)
+                public = read
                 weights, bias = ridge(public, np.eye(classes)[named], PUBLIC_PENALTY)
             bias = matched(public @ weights, shares) if self.keys.match else bias
         self.weights, self.bias = weights, bias
         show(1.0, len(train.labels))
-        right = float((self.predict(validation.form) == validation.labels).mean())
+        # validation is read as the training split is, which need not be as the test split is
+        weights, bias = first if self.bridged else (weights, bias)
+        right = self.share_right((validation.form @ weights + bias).argmax(axis=1), validation)
         return ClassifierRun(seed, epochs=1, validation_accuracy=right), []
 
     def predict(self, form: "Floats") -> "NDArray[np.int64]":
