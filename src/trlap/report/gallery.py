@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 
 from trlap.report.drawing.curves import curves
+from trlap.report.drawing.documents import documents
 from trlap.report.drawing.frontier import frontier
 from trlap.report.drawing.learning import debias, figure4
 from trlap.report.material import Material
@@ -57,6 +58,14 @@ GALLERY = (
         "Undoing the known noise: accuracy of classifiers trained on private and tested on original words. "
         "Only the training texts are protected.",
         lambda material: debias(material.classified),
+    ),
+    Drawing(
+        "document",
+        "A whole text protected: accuracy on original test texts against the ε of a document, means and ranges over "
+        "splits. The halves of the training split, the test texts and the classifier are the same for all. Where every "
+        "word answers, ε is composed for the median length and holds between texts of equal length. Lines across need "
+        "no private answers.",
+        lambda material: documents(material.of_documents),
     ),
     _curves("figure5", "Figure 5: N_w of the rewritten text", "yahoo", ("n_w",)),
 )

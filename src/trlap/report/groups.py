@@ -31,7 +31,7 @@ VECTORS = ("embedding.name", "embedding.dimension", "embedding.seed")
 # What the noise depends on beside ε and the data, as stage `privatize` declares it.
 NOISE = tuple(key for key in PRIVATIZE.keys if key not in ("epsilon", "seed", *DOCUMENT))
 # And where the promise is for whole documents, on which no result without it depends.
-OF_DOCUMENTS = (*DOCUMENT, "public", "dataset.overlapping")
+OF_DOCUMENTS = (*DOCUMENT, "label", "public", "dataset.overlapping")
 # What another stage declares beside that; its settings say nothing of a run without it.
 STAGES = {
     stage.name: tuple(key for key in stage.keys if key not in PRIVATIZE.keys)
@@ -63,7 +63,8 @@ def noise(result: RunResult) -> str:
 
 
 def _noise_keys(result: RunResult) -> tuple[str, ...]:
-    return NOISE if result.unit == "word" else (*NOISE, *OF_DOCUMENTS)
+    aside = bool((result.provenance.config.get("public") or {}).get("always"))
+    return (*NOISE, *OF_DOCUMENTS) if aside or result.unit == "document" else NOISE
 
 
 def learning(result: RunResult) -> str:

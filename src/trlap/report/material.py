@@ -4,7 +4,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trlap.report import cells, downstream, examples, published, tables
+from trlap.report import cells, documents, downstream, examples, published, tables
 from trlap.report.claims import Verdict, check_claims
 from trlap.report.frontier import frontier_points
 from trlap.report.results import yours
@@ -23,10 +23,16 @@ class Material:
 
     @cached_property
     def of_words(self) -> "pd.DataFrame":
-        """Runs whose ε is that of a word: those of whole documents stand on no axis with them."""
+        """Runs whose ε is that of a word: those of whole documents stand on no axis with them, nor do those that
+        were run beside them.
+        """
         if self.results.empty:
             return self.results
-        return self.results[self.results.result.map(lambda result: result.unit == "word")]
+        return self.results[~self.results.result.map(documents.of_documents).astype(bool)]
+
+    @cached_property
+    def of_documents(self) -> list[documents.Panel]:
+        return documents.panels(documents.taught(self.results))
 
     @cached_property
     def cells(self) -> list[cells.Cell]:
@@ -61,6 +67,7 @@ class Material:
         further = (
             downstream.whole_table(self.classified),
             downstream.debias_table(self.classified),
+            documents.table(self.of_documents),
         )
         return [
             *tables.side_by_side(self.cells, self.sizes),
