@@ -141,9 +141,9 @@ class FakeRay(SimpleNamespace):
                 number = len(self.pending)
                 self.pending.append(worker)
 
-                def ask(texts: list[str]) -> Any:
+                def ask(*asked: Any) -> Any:
                     self.order.append(number)
-                    return worker.privatize(texts)
+                    return worker.privatize(*asked)
 
                 return SimpleNamespace(ready=Remote(worker.ready), privatize=Remote(ask))
 
@@ -202,7 +202,7 @@ def test_ray_refuses_a_bad_row_as_the_others_do(tmp_path: Path, ray: FakeRay) ->
 def test_a_worker_that_fails_quotes_nothing(
     tmp_path: Path, ray: FakeRay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(self: Privatizer, texts: list[str]) -> list[str]:
+    def fail(self: Privatizer, texts: list[str], place: int) -> list[str]:
         raise ValueError(texts[0])
 
     monkeypatch.setattr(Privatizer, "privatize", fail)
