@@ -191,10 +191,9 @@ class TextAnswers(Answers):
 
 def check_enough(public: PublicTexts, size: int) -> None:
     if len(public.texts) < size:
-        many = "is 1" if len(public.texts) == 1 else f"are {len(public.texts):,}"
         raise TrlapError(
-            f"mechanism.K={size}: there {many} different public texts, and a set has K of them; give more "
-            "by public=, or lower mechanism.K"
+            f"mechanism.K={size}: a set has so many public texts, and {len(public.texts):,} different ones "
+            "are given; give more by public=, or lower mechanism.K"
         )
 
 

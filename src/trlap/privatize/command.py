@@ -44,6 +44,8 @@ def _check_public(given: command.Command) -> None:
             raise TrlapError(
                 f"{word}: it is for run.py; here give a file of public texts, as in public=public.txt"
             )
+        if re.match(r"public=[\[{]", word):
+            raise TrlapError(f"{word}: give one file of public texts, as in public=public.txt")
     short = [word for word in given.words if word.startswith("public=")]
     if short and any(word.startswith("public.") for word in given.words):
         path = short[0].partition("=")[2]

@@ -45,7 +45,7 @@ class PublicTexts:
             except TrlapError as error:
                 raise TrlapError(f"public: text {number:,}: {error}") from None
             if tokens and tokens not in different:
-                different[tokens] = _CONTROL.sub(" ", text).strip()
+                different[tokens] = _CONTROL.sub(" ", text).strip(" ")
         return cls(list(different.values()), list(different))
 
 
