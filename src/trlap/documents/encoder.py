@@ -7,8 +7,9 @@ document is encoded by itself, and no batch has two.
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -56,15 +57,17 @@ class Encoder(ABC):
     ) -> Floats:
         """A row for each document, without a bar of its own."""
         rows = []
-        for number, vector in enumerate(self._vectors(texts), start=1):
-            signals.check()
-            rows.append(vector)
-            done(number)
+        # closed at once where somebody stops it, not when its frame is forgotten
+        with closing(self._vectors(texts)) as vectors:
+            for number, vector in enumerate(vectors, start=1):
+                signals.check()
+                rows.append(vector)
+                done(number)
         return np.stack(rows) if rows else np.zeros((0, self.vector("").shape[0]), np.float32)
 
-    def _vectors(self, texts: Sequence[str]) -> Iterable[Floats]:
+    def _vectors(self, texts: Sequence[str]) -> Generator[Floats, None, None]:
         """Of one document after another."""
-        return map(self.vector, texts)
+        yield from map(self.vector, texts)
 
 
 class MiniLM(Encoder):
@@ -105,14 +108,14 @@ class MiniLM(Encoder):
             states = model(**pieces.to(self.device)).last_hidden_state[0]
         return _unit(states.mean(0).cpu().numpy())
 
-    def _vectors(self, texts: Sequence[str]) -> Iterable[Floats]:
+    def _vectors(self, texts: Sequence[str]) -> Generator[Floats, None, None]:
         if self.side_by_side == 1:
             return super()._vectors(texts)
         # loaded here, and not by all threads at once
         assert self._parts
         return self._together(texts)
 
-    def _together(self, texts: Sequence[str]) -> Iterator[Floats]:
+    def _together(self, texts: Sequence[str]) -> Generator[Floats, None, None]:
         waiting = deque(self._pool.submit(self.vector, text) for text in texts)
         try:
             while waiting:

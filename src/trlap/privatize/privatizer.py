@@ -48,7 +48,8 @@ class Privatizer:
     unit            whose ε it is: "word", or "document" for a text as a whole, which then answers by some
                     of its words (`words`, `pick`), or by a public text (mechanism="drr"); None: what the
                     mechanism is made for.
-    public          public texts that mechanism="drr" answers with: a list of them, or a file.
+    public          public texts that mechanism="drr" answers with: a list of them, or a file (of a table its
+                    column `text`).
     vocabulary      "public": the most frequent GloVe words with punctuation, clitics and numerals; or a
                     file with one word a line. Prior, neighbours, centres and covariance come from it
                     and from the word vectors, never from the texts.
