@@ -12,6 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import torch
+from bench_documents import documents
 from bench_limits import audit, growth, memory, start
 from bench_measure import DEVICE, Row
 from bench_mechanisms import mldp, projection, response, sampling
@@ -19,7 +20,7 @@ from bench_training import training
 
 from trlap.files import write_json, write_text
 
-PARTS = (sampling, projection, mldp, response, training, audit, start, memory, growth)
+PARTS = (sampling, projection, mldp, response, training, audit, start, memory, growth, documents)
 
 
 def markdown(rows: list[Row]) -> str:

@@ -1,6 +1,7 @@
 """python scripts/privatize.py input=mine.txt output=private.txt mechanism=crr epsilon=5
 
-Streams a file of any size through a mechanism, in constant memory, and says what that guarantees.
+Streams a file of any size through a mechanism, in constant memory, and says what that guarantees. With
+mechanism=drr and public=public.txt, ε is that of a text as a whole.
 """
 
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from omegaconf import DictConfig
 from trlap import cli
 from trlap.config.door import privatize_from
 from trlap.config.schema import Privatize
+from trlap.data.given import given_file
 from trlap.errors import TrlapError, tell
 from trlap.privatize import command, output
 from trlap.privatize.columns import Columns, columns_from
@@ -22,6 +24,7 @@ from trlap.privatize.streams import FORMATS, WITH_HEADER, transform
 
 if TYPE_CHECKING:
     from trlap.privatize.privatizer import Privatizer
+    from trlap.privatize.public_texts import PublicTexts
 
 # of the config, what Privatizer takes as it is
 KEYS = (
@@ -31,9 +34,13 @@ KEYS = (
     "projection",
     "calibration",
     "oov",
+    "unit",
+    "words",
+    "pick",
     "vocabulary",
     "vocabulary_size",
     "device",
+    "threads",
     "seed",
     "reproducible",
 )
@@ -63,6 +70,7 @@ def main(composed: DictConfig) -> None:
     own = {key: value for key, value in config.mechanism.items() if key != "name"}
     keys = {"mechanism": config.mechanism["name"], "vectors": config.embedding, **own}
     keys |= {key: getattr(config, key) for key in KEYS}
+    keys["public"] = public_texts(config, own, files)
     privatizer = Privatizer(**keys)
     with without_text():
         summary = privatize(config, files, privatizer, keys)
@@ -81,12 +89,18 @@ def privatize(
 
     with (
         output.opened(files.target, config.force) as stream,
-        progress("privatising", "tokens") as show,
+        progress("privatising", privatizer.answers.counted) as show,
     ):
+        at_once, before = privatizer.answers.at_once, 0.0
 
         def change(texts: list[str], share: float | None) -> list[str]:
-            private = privatizer.privatize(texts)
-            show(share, privatizer.tokens)
+            nonlocal before
+            private: list[str] = []
+            for start in range(0, len(texts), at_once):
+                private += privatizer.privatize(texts[start : start + at_once])
+                done = len(private) / len(texts)
+                show(None if share is None else before + (share - before) * done, privatizer.tokens)
+            before = share or 0.0
             return private
 
         places = (files.source, stream, files.kind, files.columns)
@@ -97,6 +111,19 @@ def privatize(
         else:
             transform(*places, change)
         return own_text(privatizer, config.output)
+
+
+def public_texts(config: Privatize, own: dict[str, Any], files: Files) -> "PublicTexts | None":
+    """Those that a mechanism of documents answers with, read once all that was asked for makes sense."""
+    from trlap.privatize.asked import check_unit
+    from trlap.privatize.public_texts import read_public
+
+    told = {key: getattr(config, key) for key in ("unit", "words", "pick", "oov")}
+    given = config.public.path is not None
+    check_unit(config.mechanism["name"], config.epsilon, own, **told, public=given)
+    if not given:
+        return None
+    return read_public(config.public, config.column, config.header, files.kind)
 
 
 def check_files(config: Privatize) -> Files:
@@ -117,9 +144,26 @@ def check_files(config: Privatize) -> Files:
     if not config.header and kind not in WITH_HEADER:
         raise TrlapError(f"header=false is for {' and '.join(WITH_HEADER)} files")
     columns = columns_from(config.column, config.header)
+    check_public(config, target)
     if target and target.exists() and source != "-" and target.samefile(source):
         raise TrlapError(f"output={config.output}: that is the input; choose another name")
     return Files(source, output.check_place(config.output, config.force), kind, columns)
+
+
+def check_public(config: Privatize, target: Path | None) -> None:
+    """Public texts are printed as they stand, so they are no private ones; and they are not written over."""
+    path = config.public.path
+    if path is None:
+        return
+    public = given_file(path, f"public={path}")
+    source = Path("/dev/stdin" if config.input == "-" else config.input)
+    if source.exists() and public.samefile(source):
+        raise TrlapError(
+            f"public={path}: that is the input, which would be printed as it stands; name a file of texts "
+            "that are public"
+        )
+    if target and target.exists() and public.samefile(target):
+        raise TrlapError(f"output={config.output}: those are the public texts; choose another name")
 
 
 def format_of(config: Privatize, target: Path | None) -> str:

@@ -64,6 +64,7 @@ def test_the_parts_are_those_that_the_command_knows(bench: ModuleType) -> None:
         "start",
         "memory",
         "growth",
+        "documents",
     ]
 
 

@@ -101,11 +101,27 @@ def make_files(folder: Path, command: Command) -> None:
         rows += [["1", *([text] * (len(header) or width - 1))]]
         with (folder / name).open("w", newline="", encoding="utf-8") as file:
             csv.writer(file, delimiter="\t" if name.endswith(".tsv") else ",").writerows(rows)
+        make_public(folder, settings)
         return
     else:
         content = f"{text}\nWe liked it.\n"
     if name != "-":
         (folder / name).write_text(content, encoding="utf-8")
+    make_public(folder, settings)
+
+
+def make_public(folder: Path, settings: dict[str, str]) -> None:
+    """The file of public texts that a command answers with."""
+    name = settings.get("public") or settings.get("public.path")
+    if name is None:
+        return
+    texts = [
+        f"The {thing} was {how}." for thing in ("train", "phone") for how in ("late", "fine", "old")
+    ]
+    if name.endswith(".csv"):
+        column = settings.get("public.column", settings.get("column", "text"))
+        texts = [column, *texts]
+    (folder / name).write_text("\n".join(texts) + "\n", encoding="utf-8")
 
 
 def environment(project: Path) -> dict[str, str]:

@@ -6,10 +6,10 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from fake_ray import FakeRay
 from stream_helpers import columns
 
 from trlap.errors import TrlapError, tell
@@ -115,50 +115,6 @@ def test_the_summary_shows_no_text() -> None:
     assert "the and of" not in said and "1 texts, 3 words" in said
 
 
-class Remote:
-    """A call, or a worker's method, as Ray makes them: `.remote(…)` gives something to get later."""
-
-    def __init__(self, call: Callable[..., Any]) -> None:
-        self.remote = lambda *given: (call, given)
-
-
-class FakeRay(SimpleNamespace):
-    """Enough of Ray to see in which order batches go out and come back. Workers start one by one."""
-
-    def __init__(self) -> None:
-        self.pending: list[Any] = []
-        self.order: list[int] = []
-
-    def init(self, **_: object) -> None: ...
-
-    def nodes(self) -> list[dict[str, Any]]:
-        return [{"Alive": True, "Resources": {"CPU": 4.0}}, {"Alive": False, "Resources": {}}]
-
-    def remote(self, num_cpus: int) -> Callable[[type], Any]:
-        def actor(kind: type) -> Any:
-            def start(*given: Any) -> Any:
-                worker = kind(*given)
-                number = len(self.pending)
-                self.pending.append(worker)
-
-                def ask(texts: list[str]) -> Any:
-                    self.order.append(number)
-                    return worker.privatize(texts)
-
-                return SimpleNamespace(ready=Remote(worker.ready), privatize=Remote(ask))
-
-            return SimpleNamespace(remote=start)
-
-        return actor
-
-    def wait(self, refs: list[Any], num_returns: int, timeout: float | None = None) -> Any:
-        return refs[:1], refs[1:]
-
-    def get(self, ref: Any) -> Any:
-        call, given = ref
-        return call(*given)
-
-
 @pytest.fixture
 def ray(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
     fake = FakeRay()
@@ -202,7 +158,7 @@ def test_ray_refuses_a_bad_row_as_the_others_do(tmp_path: Path, ray: FakeRay) ->
 def test_a_worker_that_fails_quotes_nothing(
     tmp_path: Path, ray: FakeRay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(self: Privatizer, texts: list[str]) -> list[str]:
+    def fail(self: Privatizer, texts: list[str], place: int) -> list[str]:
         raise ValueError(texts[0])
 
     monkeypatch.setattr(Privatizer, "privatize", fail)

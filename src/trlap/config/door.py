@@ -132,12 +132,13 @@ def privatize_from(composed: DictConfig) -> schema.Privatize:
     """What scripts/privatize.py is told, checked. `mechanism` is a mapping with its name and own keys."""
     _check_values(composed, schema.Privatize)
     check_name("mechanism.name", composed.mechanism.name)
-    if composed.unit == "document":
-        raise TrlapError(
-            f"mechanism={composed.mechanism.name} unit=document: a promise for whole texts is kept by "
-            "run.py alone so far; take a mechanism of words, as mechanism=crr"
-        )
-    return _typed(composed, schema.Privatize)
+    typed = _typed(composed, schema.Privatize)
+    # public=FILE is short for public.path=FILE
+    given = {"path": typed.public} if isinstance(typed.public, str) else typed.public or {}
+    if not isinstance(given, dict):
+        raise TrlapError("public: give a file of public texts, as in public=public.txt")
+    typed.public = keys.typed("public", schema.OwnPublic, given)
+    return typed
 
 
 def _plain(composed: DictConfig) -> Plain:

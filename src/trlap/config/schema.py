@@ -146,6 +146,14 @@ class Public:
 
 
 @dataclass
+class OwnPublic:
+    """Public texts of scripts/privatize.py."""
+
+    path: str | None = place(None)  # .txt .csv .tsv .jsonl .parquet
+    column: Any = None  # of a table; null: as the private file's
+
+
+@dataclass
 class Wandb:
     mode: str = one_of("offline", "online", "disabled")
     log_text: bool = MISSING
@@ -208,6 +216,11 @@ class Privatize(Noise):
     column: Any = MISSING  # of a table: a name or a list of names; numbers from 1 without a header
     header: bool = MISSING  # whether the first row of a .csv or .tsv has the names of the columns
     format: str | None = one_of("txt", "csv", "tsv", "jsonl", "parquet")  # null: by the file's name
+    words: int = within("[1, 1e6]")  # as those of a run
+    pick: str = one_of("random", "rarest")
+    public: Any = (
+        MISSING  # a file of public texts, or the keys of OwnPublic; OwnPublic behind the door
+    )
     vocabulary: str = place()  # public, or a file with one word a line
     vocabulary_size: int = within("[2, 1e8]")
     seed: int | None = within(SEED)

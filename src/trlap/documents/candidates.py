@@ -11,12 +11,16 @@ unlucky cluster is asked about by all (docs/document.md has the comparison).
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trlap.documents.encoder import Floats
 from trlap.errors import TrlapError
+
+if TYPE_CHECKING:
+    from trlap.embeddings.space import Space
 
 # sets: more do not teach more, and a reader has to go through all public documents for each
 SETS = 500
@@ -44,33 +48,42 @@ class Candidates:
                 f"mechanism.K={size}: there are {len(rows)} different public documents; lower K, raise "
                 "public.share or name more by public.path"
             )
-        order = np.random.default_rng([seed, *b"candidates"]).permutation(len(rows))
-        count = min(SETS, len(rows) // size)
-        sets = order[: count * size].reshape(count, size)
-        return cls([texts[i] for i in rows], vectors[rows], sets, seed)
+        return cls([texts[i] for i in rows], vectors[rows], cut(len(rows), size, seed), seed)
 
     @property
     def size(self) -> int:
         return self.sets.shape[1]
 
-    def numbers(self, count: int) -> NDArray[np.int64]:
+    def space(self, device: str = "cpu") -> "Space":
+        """The first set, in place of words: all sets have the same channel."""
+        from trlap.embeddings.space import Space
+
+        first = self.sets[0]
+        prior = np.full(len(first), 1 / len(first))
+        texts = [self.texts[i] for i in first]
+        return Space(texts, self.vectors[first], prior, clip=None, device=device)
+
+    def numbers(self, count: int, first: int = 0) -> NDArray[np.int64]:
         """The number of the set that each document of a text chooses from: every set once, in an order that
         is drawn, then every set again. Classes that stand in turn do not meet sets in turn.
+
+        `first` is the place of the first of them, so that a long text can be gone through in parts.
         """
-        rounds = -(-count // len(self.sets))
+        turns = range(first // len(self.sets), -(-(first + count) // len(self.sets)))
         orders = [
             np.random.default_rng([self.seed, turn, *b"places"]).permutation(len(self.sets))
-            for turn in range(rounds)
+            for turn in turns
         ]
-        return np.concatenate([np.zeros(0, np.int64), *orders])[:count]
+        start = first % len(self.sets)
+        return np.concatenate([np.zeros(0, np.int64), *orders])[start : start + count]
 
-    def choose(self, vectors: Floats) -> NDArray[np.int32]:
+    def choose(self, vectors: Floats, first: int = 0) -> NDArray[np.int32]:
         """What each document of a text chooses: its place in the set.
 
         One by one, so that no rounding depends on another document; of equally near ones the first.
         """
         chosen = np.zeros(len(vectors), np.int32)
-        numbers = self.numbers(len(vectors))
+        numbers = self.numbers(len(vectors), first)
         for place, vector in enumerate(vectors.astype(np.float64)):
             points = self._points[self.sets[numbers[place]]]
             chosen[place] = ((points - vector) ** 2).sum(axis=1).argmin()
@@ -80,9 +93,9 @@ class Candidates:
     def _points(self) -> NDArray[np.float64]:
         return self.vectors.astype(np.float64)
 
-    def answered(self, answers: NDArray[np.int32]) -> list[str]:
+    def answered(self, answers: NDArray[np.int32], first: int = 0) -> list[str]:
         """The texts of a text's answers."""
-        return [self.texts[i] for i in self.sets[self.numbers(len(answers)), answers]]
+        return [self.texts[i] for i in self.sets[self.numbers(len(answers), first), answers]]
 
     def answers(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """And back: which of its set each text is."""
@@ -97,3 +110,10 @@ class Candidates:
         scores = self.vectors @ points.T - (points**2).sum(axis=1) / 2
         chosen: NDArray[np.int64] = scores.argmax(axis=1)
         return chosen
+
+
+def cut(documents: int, size: int, seed: int) -> NDArray[np.int64]:
+    """Rows of each set, of so many public documents: at most `SETS` sets, by public chance."""
+    order = np.random.default_rng([seed, *b"candidates"]).permutation(documents)
+    count = min(SETS, documents // size)
+    return order[: count * size].reshape(count, size)

@@ -6,9 +6,13 @@ document is encoded by itself, and no batch has two.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from threading import Lock
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,26 +40,49 @@ FINGERPRINTS: dict[str | None, Json] = {
 class Encoder(ABC):
     """Gives every document a vector of length 1, or of zeros where it says nothing."""
 
+    # whether vectors are worth keeping
+    slow: ClassVar[bool] = False
+
     @abstractmethod
     def vector(self, text: str) -> Floats:
         """The vector of one document."""
 
     def encode(self, texts: Sequence[str], what: str = "documents") -> Floats:
         """A row for each document."""
-        rows = []
         with progress(f"encoding {what}", "documents") as show:
-            for number, text in enumerate(texts, start=1):
+            return self.rows(texts, lambda number: show(number / len(texts), number))
+
+    def rows(
+        self, texts: Sequence[str], done: Callable[[int], None] = lambda number: None
+    ) -> Floats:
+        """A row for each document, without a bar of its own."""
+        rows = []
+        # closed at once where somebody stops it, not when its frame is forgotten
+        with closing(self._vectors(texts)) as vectors:
+            for number, vector in enumerate(vectors, start=1):
                 signals.check()
-                rows.append(self.vector(text))
-                show(number / len(texts), number)
+                rows.append(vector)
+                done(number)
         return np.stack(rows) if rows else np.zeros((0, self.vector("").shape[0]), np.float32)
+
+    def _vectors(self, texts: Sequence[str]) -> Generator[Floats, None, None]:
+        """Of one document after another."""
+        yield from map(self.vector, texts)
 
 
 class MiniLM(Encoder):
     """The mean of all-MiniLM-L6-v2's last states over the word pieces of a document."""
 
-    def __init__(self, device: str, threads: int) -> None:
-        self.device, self.threads = device, threads
+    slow = True
+
+    def __init__(self, device: str, threads: int, side_by_side: int = 1) -> None:
+        """`threads` work on one document; so many documents are read side by side, each still by itself.
+
+        Torch lets other threads go on while it computes, so that two cores read two documents. One thread
+        a document gives the same bits however many stand side by side.
+        """
+        self.device, self.threads, self.side_by_side = device, threads, side_by_side
+        self._reading = Lock()
 
     @cached_property
     def _parts(self) -> tuple[Any, Any]:
@@ -74,10 +101,38 @@ class MiniLM(Encoder):
         import torch
 
         tokenizer, model = self._parts
-        pieces = tokenizer(text, truncation=True, max_length=MOST_PIECES, return_tensors="pt")
+        # its settings are changed while it reads, which two threads may not do at once
+        with self._reading:
+            pieces = tokenizer(text, truncation=True, max_length=MOST_PIECES, return_tensors="pt")
         with torch.inference_mode():
             states = model(**pieces.to(self.device)).last_hidden_state[0]
         return _unit(states.mean(0).cpu().numpy())
+
+    def _vectors(self, texts: Sequence[str]) -> Generator[Floats, None, None]:
+        if self.side_by_side == 1:
+            return super()._vectors(texts)
+        # loaded here, and not by all threads at once
+        assert self._parts
+        return self._together(texts)
+
+    def _together(self, texts: Sequence[str]) -> Generator[Floats, None, None]:
+        waiting = deque(self._pool.submit(self.vector, text) for text in texts)
+        try:
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            # whoever stops early waits for none
+            for vector in waiting:
+                vector.cancel()
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        import torch
+
+        # kept as long as the encoder: torch makes what it needs for a shape once in each thread
+        return ThreadPoolExecutor(
+            self.side_by_side, "encoder", torch.set_num_threads, (self.threads,)
+        )
 
 
 class MeanWords(Encoder):

@@ -80,11 +80,12 @@ def answer_documents(
     vectors: NDArray[np.float32],
     generator: Callable[[int], torch.Generator],
     progress: Callable[[int], None] = lambda documents: None,
+    first: int = 0,
 ) -> "Private":
-    """A public text for every document, of which these are the vectors."""
-    chosen = candidates.choose(vectors)
+    """A public text for every document, of which these are the vectors; `first` is the place of the first."""
+    chosen = candidates.choose(vectors, first)
     answers = privatize(mechanism, chosen, generator, progress)
-    return Private(candidates.answered(answers), len(chosen), 0, 0)
+    return Private(candidates.answered(answers, first), len(chosen), 0, 0)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ def checked(arguments: Sequence[str], configs: Path) -> None:
         raise SystemExit(0)
     if bare := [word for word in given.words if "=" not in word and not word.startswith("~")]:
         raise TrlapError(f"{bare[0]}: write {_as_files(bare, given)}")
+    _check_public(given)
     if given.multirun:
         raise TrlapError("-m is for run.py; this command takes one file, and one value of each key")
     for override in given.overrides:
@@ -34,6 +35,21 @@ def checked(arguments: Sequence[str], configs: Path) -> None:
             key, _, values = str(override.input_line).partition("=")
             several = f'; several columns are "column=[{values}]"' if key == "column" else ""
             raise TrlapError(f"{override.input_line}: give one value{several}")
+
+
+def _check_public(given: command.Command) -> None:
+    """What Hydra would say of these names other keys, or forgets one of two."""
+    for word in given.words:
+        if word.lstrip("+").startswith("public.share="):
+            raise TrlapError(
+                f"{word}: it is for run.py; here give a file of public texts, as in public=public.txt"
+            )
+        if re.match(r"public=[\[{]", word):
+            raise TrlapError(f"{word}: give one file of public texts, as in public=public.txt")
+    short = [word for word in given.words if word.startswith("public=")]
+    if short and any(word.startswith("public.") for word in given.words):
+        path = short[0].partition("=")[2]
+        raise TrlapError(f"{short[0]}: with other keys of public, write public.path={path}")
 
 
 def _as_files(bare: Sequence[str], given: command.Command) -> str:

@@ -22,7 +22,7 @@ BATCH = 2048
 LONGEST = 2**28
 MARK = "\ufeff"
 
-# Takes texts and the share of the input that was read; gives as many texts back. An empty text stays empty.
+# Takes texts and the share of the input that was read; gives as many texts back.
 Change = Callable[[list[str], float | None], list[str]]
 
 
@@ -153,7 +153,9 @@ def rewrite(lines: Lines, output: BinaryIO, form: Format, change: Change) -> Non
         for gaps, texts, raw in batch:
             for place, text in enumerate(texts):
                 new = next(private)
-                parts += (gaps[place], form.encode(new) if text else raw[place])
+                # an empty text that stays empty stays as it was written; one that is answered does not show
+                # that it was empty
+                parts += (gaps[place], form.encode(new) if text or new else raw[place])
             parts.append(gaps[-1])
         output.write("".join(parts).encode())
     if not marked:

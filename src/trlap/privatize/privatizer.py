@@ -4,9 +4,11 @@ from trlap import Privatizer
 Privatizer(mechanism="crr", epsilon=5).privatize(["Meet me at 11:30 in the café."])
 """
 
+import os
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,31 +20,43 @@ from trlap.config.ranges import check_range, limits_of
 from trlap.data.tokenizer import tokenize_batch
 from trlap.data.vocabulary import Vocabulary, public_vocabulary, vocabulary_from_file
 from trlap.device import pick_device
+from trlap.documents.encoder import Encoder, MeanWords, MiniLM
 from trlap.embeddings import assets
 from trlap.embeddings.space import Space
 from trlap.embeddings.vectors import Embedding, build_embedding, fingerprint, frequent_words
 from trlap.errors import TrlapError
 from trlap.files import file_sha256
 from trlap.mechanisms import registry
-from trlap.privatize.blocks import NoiseIdentity, privatize_texts
+from trlap.mechanisms.base import Mechanism
+from trlap.mechanisms.drr import DocumentRandomisedResponse
+from trlap.privatize.answers import Answers, Make, Tally, TextAnswers, WordAnswers, check_enough
+from trlap.privatize.asked import check_unit, unit_of
+from trlap.privatize.blocks import NoiseIdentity
 from trlap.privatize.lines import has_surrogate
+from trlap.privatize.public_texts import PublicTexts, read_public
 from trlap.randomness import block_generator, seeded
 from trlap.runs.cache import cached
 from trlap.runs.result import Guarantee
 
-# texts at once
-BATCH = 2048
+# public texts: a file, or the texts themselves
+Public = str | Path | Iterable[str] | PublicTexts
 
 
 class Privatizer:
-    """A mechanism on a public vocabulary. Every word of every call gets fresh noise.
+    """A mechanism on public words, or on public texts. Every answer of every call gets fresh noise.
 
+    unit            whose ε it is: "word", or "document" for a text as a whole, which then answers by some
+                    of its words (`words`, `pick`), or by a public text (mechanism="drr"); None: what the
+                    mechanism is made for.
+    public          public texts that mechanism="drr" answers with: a list of them, or a file (of a table its
+                    column `text`).
     vocabulary      "public": the most frequent GloVe words with punctuation, clitics and numerals; or a
                     file with one word a line. Prior, neighbours, centres and covariance come from it
                     and from the word vectors, never from the texts.
     vectors         "glove840b", "random", a file, or an `Embedding` config.
     oov             "unk": an unknown word is <unk>, a word like any other, and is privatised;
                     "keep": it passes through unprotected, and no promise holds (see `guarantee`).
+    threads         documents that are compared with public ones side by side; 0: one a core.
     seed            None: seeds come from the operating system and are kept nowhere. Whoever has the seed
                     has the text, so one of your own needs reproducible=True, which says that the output
                     is not to be published. The same calls with the same texts then give the same words.
@@ -58,100 +72,184 @@ class Privatizer:
         clip: float = 1.0,
         projection: str = "clipped",
         calibration: str = "exact",
+        unit: str | None = None,
+        words: int = 1,
+        pick: str = "random",
+        public: Public | None = None,
         vectors: str | schema.Embedding = "glove840b",
         vocabulary: str = "public",
         vocabulary_size: int = 10_000,
         oov: str = "unk",
         device: str = "auto",
+        threads: int = 0,
         seed: int | None = None,
         reproducible: bool = False,
         **keys: Any,
     ) -> None:
-        if seed is not None and not reproducible:
-            raise TrlapError(
-                "seed: whoever has the seed has the text; add reproducible=true if the output is "
-                "not to be published"
+        unit = unit_of(mechanism, unit)
+        _check_seed(seed, reproducible)
+        _check(epsilon=epsilon, clip=clip, projection=projection, calibration=calibration, oov=oov)
+        _check(delta=delta, unit=unit, words=words, pick=pick, threads=threads)
+        told = {"unit": unit, "words": words, "pick": pick, "oov": oov}
+        check_unit(mechanism, epsilon, keys, **told, public=public is not None)  # type: ignore[arg-type]
+        name, own, epsilon = registry.canonical(mechanism, keys, epsilon)
+        make = partial(
+            _make,
+            name,
+            epsilon / words,
+            own,
+            {"delta": delta, "clip": clip, "calibration": calibration},
+        )
+        public_words = partial(_public, _embedding(vectors), vocabulary, vocabulary_size)
+        device = pick_device(device)
+        if public is not None:
+            size = partial(DocumentRandomisedResponse.size, own.get("K", "auto"), epsilon)
+            encoder = partial(_encoder, device, threads, public_words)
+            self._answers: Answers = _by_texts(
+                make, public, size, encoder, own.get("encoder", "minilm")
             )
-        _check("epsilon", epsilon)
-        _check("clip", clip)
-        _check("projection", projection)
-        _check("calibration", calibration)
-        _check("oov", oov)
-        _check("delta", delta)
-        self.vocabulary, embedding = _public(_embedding(vectors), vocabulary, vocabulary_size)
-        space = Space(
-            self.vocabulary.words,
-            embedding.vectors,
-            self.vocabulary.prior,
-            clip=clip,
-            projection=projection,
-            device=pick_device(device),
-            cache=assets.cache_root(),
-        )
-        name, own_keys, epsilon = registry.canonical(mechanism, keys, epsilon)
-        self.mechanism = registry.make(
-            name, space, epsilon, delta=delta, clip=clip, calibration=calibration, **own_keys
-        )
+        else:
+            picked = (words, pick) if unit == "document" else None
+            space = partial(Space, clip=clip, projection=projection, device=device)
+            self._answers = WordAnswers(make, space, *public_words(), oov, picked)
         self.oov = oov
-        # how many texts there were with so many words
-        self.lengths: Counter[int] = Counter()
-        # tokens outside the vocabulary, and those of them that passed through
-        self.unknown = 0
-        self.leaked = 0
+        self.tally = Tally()
         self._seed = seed
         numbers = [float(epsilon), delta if isinstance(delta, str) else float(delta), float(clip)]
-        settings = [name, own_keys, *numbers, projection, calibration, oov]
-        self._identity = NoiseIdentity(settings, space) if seed is not None else None
+        settings = [name, own, *numbers, projection, calibration, oov]
+        settings += [self._answers.identity] if self._answers.identity else []
+        self._identity = NoiseIdentity(settings, self.mechanism.space) if seed is not None else None
         # over all calls, so that no two blocks share their randomness
         self._blocks = 0
 
     @property
+    def answers(self) -> Answers:
+        """How texts are answered: by words, or by public texts."""
+        return self._answers
+
+    @property
+    def mechanism(self) -> Mechanism:
+        return self._answers.mechanism
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Of the words that texts are answered with."""
+        if self._answers.vocabulary is None:
+            raise TrlapError(f"mechanism={self.mechanism.name} answers with texts: it has no words")
+        return self._answers.vocabulary
+
+    @property
+    def lengths(self) -> Counter[int]:
+        """How many texts there were with so many words, or with so many answers."""
+        return self.tally.lengths
+
+    @property
+    def unknown(self) -> int:
+        """Words outside the vocabulary so far."""
+        return self.tally.unknown
+
+    @property
+    def leaked(self) -> int:
+        """Those of them that passed through."""
+        return self.tally.leaked
+
+    @property
     def tokens(self) -> int:
-        """Privatised so far."""
+        """Privatised so far; of whole texts, their answers."""
         return sum(words * texts for words, texts in self.lengths.items())
 
     @property
     def guarantee(self) -> Guarantee:
         """Claimed and exact, and whether the claim holds. With oov="keep" it never does: `let_through` says
-        why, and how many tokens passed through so far.
+        why, and how many tokens passed through so far. It is a document's where the unit is.
         """
-        from trlap.audit.guarantee import guarantee
         from trlap.audit.let_through import let_through
 
-        stated = guarantee(self.mechanism)
+        stated = self._answers.guarantee
         return let_through(stated, self.leaked, self.tokens) if self.oov == "keep" else stated
 
-    def privatize(self, texts: Iterable[str]) -> list[str]:
-        """A private text for each text: lower-case tokens joined by one space, as many as there were.
+    def privatize(self, texts: Iterable[str], place: int | None = None) -> list[str]:
+        """A private text for each text: lower-case tokens joined by one space, as many as there were; where
+        the promise is for whole texts, some words, or a public text as it stands.
 
-        Privatising a text twice spends its budget twice.
+        Privatising a text twice spends its budget twice. `place` is where the first of them stands among
+        all texts, from 0; None: after those of earlier calls. What a text may be answered with depends on
+        its place.
         """
         private_texts: list[str] = []
         checked = _checked(texts)
-        while batch := list(islice(checked, BATCH)):
-            first = self.lengths.total() + 1
-            tokenised = [" ".join(words) for words in tokenize_batch(batch, first)]
-            private = privatize_texts(
-                self.mechanism, self.vocabulary, tokenised, self._generators(tokenised), self.oov
+        first = self.lengths.total() if place is None else place
+        while batch := list(islice(checked, self._answers.at_once)):
+            tokenised = [" ".join(words) for words in tokenize_batch(batch, first + 1)]
+            chances = self._chances(tokenised)
+            private = self._answers.private(tokenised, first, *chances)
+            self.tally.add(
+                Tally(
+                    self._answers.lengths(tokenised),
+                    private.unknown,
+                    private.leaked,
+                    self._answers.known(tokenised),
+                )
             )
-            self.lengths.update(text.count(" ") + 1 if text else 0 for text in tokenised)
-            self.unknown += private.unknown
-            self.leaked += private.leaked
             private_texts += private.texts
+            first += len(batch)
         return private_texts
 
-    def _generators(self, texts: list[str]) -> Callable[[int], torch.Generator]:
-        """The randomness of each block of these texts."""
-        device = self.mechanism.space.device
+    def _chances(self, texts: list[str]) -> tuple[Callable[[int], torch.Generator], ...]:
+        """The randomness of each block of these texts, and of what is picked of them."""
+        device, cpu = self.mechanism.space.device, torch.device("cpu")
         if self._seed is None or self._identity is None:
-            return lambda block: seeded(secrets.token_bytes(64), device)
+            return (
+                lambda block: seeded(secrets.token_bytes(64), device),
+                lambda block: seeded(secrets.token_bytes(64), cpu),
+            )
         seed, purpose = self._seed, self._identity.of(texts)
 
-        def generator(block: int) -> torch.Generator:
+        def generator(purpose: str, device: torch.device, block: int) -> torch.Generator:
             self._blocks += 1
-            return block_generator(seed, f"{purpose}/privatizer", self._blocks, device)
+            return block_generator(seed, purpose, self._blocks, device)
 
-        return generator
+        return (
+            partial(generator, f"{purpose}/privatizer", device),
+            partial(generator, f"{purpose}/privatizer/picks", cpu),
+        )
+
+
+def _make(
+    name: str, epsilon: float, own: dict[str, Any], noise: dict[str, Any], space: Space
+) -> Mechanism:
+    """A mechanism in a space; a document's budget is shared by its answers."""
+    return registry.make(name, space, epsilon, **noise, **own)
+
+
+def _by_texts(
+    make: Make,
+    public: Public,
+    size: Callable[[int], int],
+    encoder: Callable[[str], Encoder],
+    encoded_by: str,
+) -> TextAnswers:
+    """`size` says how many public texts a set has, of so many."""
+    if isinstance(public, str | Path):
+        texts = read_public(schema.OwnPublic(str(public)))
+    elif isinstance(public, PublicTexts):
+        texts = public
+    else:
+        texts = PublicTexts.of(public)
+    K = size(len(texts.texts))
+    # before a model is loaded
+    check_enough(texts, K)
+    return TextAnswers(make, texts, K, encoder(encoded_by), encoded_by)
+
+
+def _encoder(
+    device: str, threads: int, words: Callable[[], tuple[Vocabulary, Embedding]], name: str
+) -> Encoder:
+    """By which a text becomes a vector; by words of the public vocabulary, or by MiniLM."""
+    if name == "words":
+        vocabulary, embedding = words()
+        return MeanWords(vocabulary, embedding.vectors)
+    return MiniLM(device, 1, threads or os.cpu_count() or 1)
 
 
 def _checked(texts: Iterable[str]) -> Iterator[str]:
@@ -168,9 +266,18 @@ def _checked(texts: Iterable[str]) -> Iterator[str]:
         yield text
 
 
-def _check(name: str, value: float | str) -> None:
-    """Test a value against the range that the schema declares for the key of that name."""
-    check_range(name, value, limits_of(schema.Privatize, name))
+def _check_seed(seed: int | None, reproducible: bool) -> None:
+    if seed is not None and not reproducible:
+        raise TrlapError(
+            "seed: whoever has the seed has the text; add reproducible=true if the output is "
+            "not to be published"
+        )
+
+
+def _check(**values: float | str) -> None:
+    """Test values against the ranges that the schema declares for the keys of these names."""
+    for name, value in values.items():
+        check_range(name, value, limits_of(schema.Privatize, name))
 
 
 def _embedding(vectors: str | schema.Embedding) -> schema.Embedding:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO, NamedTuple
 
 from trlap.errors import TrlapError
+from trlap.privatize.answers import Tally
 from trlap.privatize.columns import Columns
 from trlap.privatize.crash import describe
 from trlap.privatize.privatizer import Privatizer
@@ -28,11 +29,10 @@ AHEAD = 2
 
 
 class Answer(NamedTuple):
-    """Private texts, and how many words were unknown and how many of those were let through."""
+    """Private texts, and what was counted in them."""
 
     texts: list[str]
-    unknown: int
-    leaked: int
+    tally: Tally
 
 
 class Worker:
@@ -47,12 +47,10 @@ class Worker:
     def ready(self) -> bool:
         return True
 
-    def privatize(self, texts: list[str]) -> Answer:
-        privatizer = self.privatizer
-        unknown, leaked = privatizer.unknown, privatizer.leaked
+    def privatize(self, texts: list[str], place: int) -> Answer:
+        self.privatizer.tally = Tally()
         try:
-            private = privatizer.privatize(texts)
-            return Answer(private, privatizer.unknown - unknown, privatizer.leaked - leaked)
+            return Answer(self.privatizer.privatize(texts, place), self.privatizer.tally)
         except Exception as error:
             report = describe(error)
         # Ray keeps messages of exceptions in its logs.
@@ -80,11 +78,14 @@ class Pool:
 
     def answers(self, batches: Iterator[list[str]]) -> Iterator[Answer]:
         under_way: deque[Any] = deque()
+        # where a text stands decides what it may be answered with, whoever answers
+        place = 0
         for texts in batches:
             self._greet()
             worker = self.started[self.asked % len(self.started)]
             self.asked += 1
-            under_way.append(worker.privatize.remote(texts))
+            under_way.append(worker.privatize.remote(texts, place))
+            place += len(texts)
             if len(under_way) >= AHEAD * len(self.started):
                 yield self.ray.get(under_way.popleft())
         while under_way:
@@ -134,10 +135,7 @@ def privatize(
         answer = next(answers, None)
         if answer is None or len(answer.texts) != len(originals):
             raise RuntimeError("Ray gave other batches back than it was given")
-        for text in answer.texts:
-            privatizer.lengths[text.count(" ") + 1 if text else 0] += 1
-        privatizer.unknown += answer.unknown
-        privatizer.leaked += answer.leaked
+        privatizer.tally.add(answer.tally)
         show(share, privatizer.tokens)
         return answer.texts
 

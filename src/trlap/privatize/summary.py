@@ -2,42 +2,104 @@
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trlap.runs.numbers import WHOLE, show_number, show_odds
 from trlap.runs.summary import guarantee_line, row
 
 if TYPE_CHECKING:
+    from trlap.documents.candidates import Candidates
     from trlap.mechanisms.base import Mechanism
+    from trlap.privatize.answers import Tally
     from trlap.privatize.privatizer import Privatizer
 
+# a label and a line, again and again
+Labelled = Iterator[tuple[str, str]]
 # answers with words at such an ε keep four of five of them
 NEARLY_ALL = 10.0
 
 
 def own_text(privatizer: "Privatizer", output: str) -> str:
     """It shows no text, neither original nor private."""
-    mechanism, lengths = privatizer.mechanism, privatizer.lengths
-    words, texts = privatizer.tokens, lengths.total()
-    lines = [
-        f"trlap · {texts:,} texts, {words:,} words · mechanism {mechanism.name} · to {output}",
-        "",
-    ]
-    lines.append(row("guarantee", guarantee_line(privatizer.guarantee)))
-    if mechanism.private:
+    mechanism, answers = privatizer.mechanism, privatizer.answers
+    head = f"trlap · {privatizer.lengths.total():,} texts"
+    if answers.counted == "tokens":
+        head += f", {privatizer.tokens:,} {'answers' if answers.document else 'words'}"
+    lines = [f"{head} · mechanism {mechanism.name} · to {output}", ""]
+    unit = "document" if answers.document else "word"
+    lines.append(row("guarantee", guarantee_line(privatizer.guarantee, unit)))
+    if answers.document:
+        lines += [row("", line) for line in _whole_texts(privatizer)]
+    elif mechanism.private:
         lines += [row("", line) for line in _documents(privatizer)]
-    known = f"{privatizer.unknown:,} of {words:,} words are outside the vocabulary"
-    if privatizer.oov == "keep":
-        lines.append(row("LEAKED", f"{known} and were let through unprotected (oov=keep)"))
+    lines += [row(label, line) for label, line in answers.about(privatizer.tally)]
+    return "\n".join(lines)
+
+
+def about_words(mechanism: "Mechanism", tally: "Tally", oov: str, picked: int | None) -> Labelled:
+    """What became of the words, and what is not protected. `picked`: of each text so many; None: all."""
+    words = sum(count * texts for count, texts in tally.lengths.items())
+    known = f"{tally.unknown:,} of {words:,} words are outside the vocabulary"
+    if oov == "keep":
+        yield "LEAKED", f"{known} and were let through unprotected (oov=keep)"
+    elif picked is not None:
+        of_picked = f"{tally.unknown:,} of {words:,} picked words are outside the vocabulary"
+        yield "unknown", f"{of_picked}; for each <unk> was answered"
     else:
         read = "privatised as" if mechanism.private else "replaced by"
-        lines.append(row("unknown", f"{known}; each was {read} <unk>"))
+        yield "unknown", f"{known}; each was {read} <unk>"
+    if picked is not None:
+        yield "note", "what is written of a text is answers for some of its words, and no sentence"
+        yield from _unprotected("the number of texts and their order")
+        return
     done = "every word was privatised once, for itself" if mechanism.private else "that is all"
-    lines.append(row("note", f"case and spacing are normalised; {done}"))
-    unprotected = "the number of words in a text, the order of texts, labels and other columns"
-    lines.append(row("", f"not protected: {unprotected},"))
-    lines.append(row("", "names of columns, and of parquet its metadata and index"))
-    return "\n".join(lines)
+    yield "note", f"case and spacing are normalised; {done}"
+    yield (
+        "",
+        "not protected: the number of words in a text, the order of texts, labels and other columns,",
+    )
+    yield "", "names of columns, and of parquet its metadata and index"
+
+
+def about_texts(mechanism: "Mechanism", tally: "Tally", candidates: "Candidates") -> Labelled:
+    """With what texts were answered, how many are public themselves, and what is not protected."""
+    K, texts = candidates.size, tally.lengths.total()
+    # e^ε / (e^ε + K − 1), for any ε
+    nearest = 1 / (1 + (K - 1) * math.exp(-mechanism.epsilon))
+    yield (
+        "answers",
+        f"each is one of K = {K} public texts, the nearest to the text with probability "
+        f"{nearest:.3g}, any other with {(1 - nearest) / (K - 1):.3g} each",
+    )
+    yield "", f"{candidates.sets.size:,} public texts, in {len(candidates.sets):,} sets of {K}"
+    yield (
+        "for you",
+        f"{tally.known:,} of {texts:,} texts are word for word among the public ones; they are counted and "
+        "answered like all others. Keep this number to yourself",
+    )
+    yield "note", "the public texts are printed as they stand, and they are somebody's"
+    yield from _unprotected("the number of texts and their order")
+
+
+def _unprotected(first: str) -> Labelled:
+    yield "", f"not protected: {first}, which values are null, labels and other columns,"
+    yield "", "names of columns, and of parquet its metadata and index"
+    yield "", "many texts of one person add up: ε times their number"
+
+
+def _whole_texts(privatizer: "Privatizer") -> list[str]:
+    """What the ε of a document means."""
+    exact = privatizer.guarantee.exact
+    if exact.epsilon is None or exact.log10_delta != -math.inf:
+        return ["between any two texts, whatever their words, order and length"]
+    lines = [
+        "whatever a text says, however long: the odds of any two texts change at most "
+        f"e^ε-fold ({show_odds(exact.epsilon)}-fold)"
+    ]
+    if exact.epsilon > WHOLE:
+        lines.append("at such an ε an answer can all but name the text")
+    return lines
 
 
 def _documents(privatizer: "Privatizer") -> list[str]:

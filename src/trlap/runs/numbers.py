@@ -35,6 +35,9 @@ def show_promise(epsilon: float, log10_delta: float) -> str:
 
 def show_odds(epsilon: float) -> str:
     """e^ε as people read it."""
+    # 2.7 is not 3
+    if epsilon < math.log(10):
+        return f"{math.exp(epsilon):.2g}"
     if epsilon < 12:
         return f"{math.exp(epsilon):,.0f}"
     return "∞" if epsilon == math.inf else show_power(round(epsilon / math.log(10)))

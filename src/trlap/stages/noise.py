@@ -11,7 +11,6 @@ from trlap.runs.records import Json
 if TYPE_CHECKING:
     from trlap.data.vocabulary import Vocabulary
     from trlap.documents.candidates import Candidates
-    from trlap.embeddings.space import Space
     from trlap.embeddings.vectors import Embedding
     from trlap.mechanisms.base import Mechanism
 
@@ -54,7 +53,7 @@ def make_mechanism(
 
     noiseless = config.epsilon == float("inf")
     if candidates is not None:
-        space = _space_of(candidates, device)
+        space = candidates.space(device)
     else:
         space = Space(
             vocabulary.words,
@@ -78,15 +77,3 @@ def make_mechanism(
         calibration=config.calibration,
         **mechanism.keys,
     )
-
-
-def _space_of(candidates: "Candidates", device: str) -> "Space":
-    """The first set of public documents; all have the same channel."""
-    import numpy as np
-
-    from trlap.embeddings.space import Space
-
-    first = candidates.sets[0]
-    prior = np.full(len(first), 1 / len(first))
-    texts = [candidates.texts[i] for i in first]
-    return Space(texts, candidates.vectors[first], prior, clip=None, device=device)
