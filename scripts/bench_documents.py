@@ -20,7 +20,7 @@ def documents() -> Iterator[Row]:
     """The whole command, its start and all, beside the encoding of the same texts on one core in turn."""
     texts, name = corpus(TEXTS * 60)
     private, public = texts[:TEXTS], texts[TEXTS : 2 * TEXTS]
-    encoder = MiniLM(DEVICE, 1)
+    encoder = MiniLM(DEVICE)
     with tempfile.TemporaryDirectory() as folder:
         for file, lines in (("mine", private), ("public", public)):
             Path(folder, f"{file}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -12,7 +12,7 @@ TEXTS = ["", "good", "a film that is good , and long " * 30, "bad films", "good 
 @pytest.fixture(params=["minilm", "side by side", "words"])
 def encoder(request: pytest.FixtureRequest) -> Encoder:
     if request.param != "words":
-        return MiniLM("cpu", 1, 3 if request.param == "side by side" else 1)
+        return MiniLM("cpu", 3 if request.param == "side by side" else 1)
     words = ["<unk>", "good", "bad", "film", "films"]
     vectors = np.random.default_rng(0).normal(size=(5, 8)).astype(np.float32)
     return MeanWords(Vocabulary(words, np.full(5, 0.2), public=True), vectors)
@@ -30,18 +30,18 @@ def test_alone_or_among_others(encoder: Encoder) -> None:
 
 
 def test_meaning_is_near() -> None:
-    encoder = MiniLM("cpu", 1)
+    encoder = MiniLM("cpu")
     film, movie, tax = encoder.encode(["a great film", "a wonderful movie", "higher taxes on oil"])
     assert film @ movie > 0.5 > film @ tax + 0.2
 
 
 def test_side_by_side_gives_the_same_bits_and_stops_when_it_is_told() -> None:
     texts = [*TEXTS, *(text[::-1] for text in TEXTS)] * 3
-    assert MiniLM("cpu", 1, 2).rows(texts).tobytes() == MiniLM("cpu", 1).rows(texts).tobytes()
+    assert MiniLM("cpu", 2).rows(texts).tobytes() == MiniLM("cpu").rows(texts).tobytes()
 
     def stop(number: int) -> None:
         if number == 2:
             raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        MiniLM("cpu", 1, 2).rows(texts, stop)
+        MiniLM("cpu", 2).rows(texts, stop)

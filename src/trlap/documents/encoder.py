@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +40,8 @@ FINGERPRINTS: dict[str | None, Json] = {
 class Encoder(ABC):
     """Gives every document a vector of length 1, or of zeros where it says nothing."""
 
-    # whether vectors are worth keeping
-    slow: ClassVar[bool] = False
+    # stands for it where vectors are worth keeping, which are made slowly
+    fingerprint: Json = None
 
     @abstractmethod
     def vector(self, text: str) -> Floats:
@@ -73,15 +73,15 @@ class Encoder(ABC):
 class MiniLM(Encoder):
     """The mean of all-MiniLM-L6-v2's last states over the word pieces of a document."""
 
-    slow = True
+    def __init__(self, device: str, side_by_side: int = 1) -> None:
+        """So many documents are read side by side, each still by itself and with one thread.
 
-    def __init__(self, device: str, threads: int, side_by_side: int = 1) -> None:
-        """`threads` work on one document; so many documents are read side by side, each still by itself.
-
-        Torch lets other threads go on while it computes, so that two cores read two documents. One thread
+        Torch lets other threads go on while it computes, so that two cores read two documents; and one thread
         a document gives the same bits however many stand side by side.
         """
-        self.device, self.threads, self.side_by_side = device, threads, side_by_side
+        self.device, self.side_by_side = device, side_by_side
+        # another device gives other bits
+        self.fingerprint = [FINGERPRINTS["minilm"], device]
         self._reading = Lock()
 
     @cached_property
@@ -91,8 +91,7 @@ class MiniLM(Encoder):
 
         from trlap.models.classifiers._forms import pretrained
 
-        torch.set_num_threads(self.threads)
-
+        torch.set_num_threads(1)
         folder = str(fetch("minilm"))
         model = pretrained(AutoModel, folder).to(self.device).eval()
         return pretrained(AutoTokenizer, folder), model
@@ -130,9 +129,7 @@ class MiniLM(Encoder):
         import torch
 
         # kept as long as the encoder: torch makes what it needs for a shape once in each thread
-        return ThreadPoolExecutor(
-            self.side_by_side, "encoder", torch.set_num_threads, (self.threads,)
-        )
+        return ThreadPoolExecutor(self.side_by_side, "encoder", torch.set_num_threads, (1,))
 
 
 class MeanWords(Encoder):

@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,17 +16,17 @@ import torch
 from trlap.audit.guarantee import guarantee, of_document
 from trlap.data.vocabulary import Vocabulary
 from trlap.documents.candidates import Candidates, cut
-from trlap.documents.encoder import FINGERPRINTS, Encoder, Floats
+from trlap.documents.encoder import Encoder, Floats
+from trlap.documents.store import Store
 from trlap.embeddings import assets
 from trlap.embeddings.space import Space
 from trlap.errors import TrlapError
-from trlap.files import digest, write_array
+from trlap.files import digest
 from trlap.mechanisms.base import Mechanism
 from trlap.privatize.blocks import Private, answer_documents, privatize_texts
 from trlap.privatize.picks import Picks
 from trlap.privatize.public_texts import PublicTexts
 from trlap.privatize.summary import Labelled, about_texts, about_words
-from trlap.runs.cache import cached
 from trlap.runs.result import Guarantee
 
 if TYPE_CHECKING:
@@ -163,7 +162,7 @@ class TextAnswers(Answers):
         self.encoder = encoder
         sets = cut(len(public.texts), size, PUBLIC_SEED)
         drawn = sets.ravel()
-        vectors = _encoded([public.tokens[i] for i in drawn], encoder, encoded_by)
+        vectors = _encoded([public.tokens[i] for i in drawn], encoder)
         self.candidates = Candidates(
             [public.texts[i] for i in drawn],
             vectors,
@@ -197,15 +196,8 @@ def check_enough(public: PublicTexts, size: int) -> None:
         )
 
 
-def _encoded(texts: list[str], encoder: Encoder, encoded_by: str) -> Floats:
-    """Vectors of public texts, made once and kept in the cache; those of words are faster made than read."""
-    if not encoder.slow:
+def _encoded(texts: list[str], encoder: Encoder) -> Floats:
+    """Vectors of public texts; those that take long are kept in the cache, so that each is made once."""
+    if encoder.fingerprint is None:
         return encoder.rows(texts)
-
-    def build(folder: Path) -> None:
-        write_array(folder / "vectors.npy", encoder.encode(texts, "public texts"))
-
-    key = {"encoder": FINGERPRINTS[encoded_by], "texts": digest(texts, 64)}
-    folder = cached(assets.cache_root(), "public_texts", key, build)
-    vectors: Floats = np.load(folder / "vectors.npy")
-    return vectors
+    return Store(assets.cache_root(), encoder.fingerprint).encode(texts, encoder)

@@ -249,7 +249,7 @@ def _encoder(
     if name == "words":
         vocabulary, embedding = words()
         return MeanWords(vocabulary, embedding.vectors)
-    return MiniLM(device, 1, threads or os.cpu_count() or 1)
+    return MiniLM(device, threads or os.cpu_count() or 1)
 
 
 def _checked(texts: Iterable[str]) -> Iterator[str]:

@@ -84,15 +84,18 @@ class Documents(Stage[DocumentVectors]):
 
     def _encoded(self, inputs: Inputs, texts: list[str]) -> "Floats":
         """Words are looked up as fast as their vectors could be read; a transformer's are kept."""
-        from trlap.documents.encoder import FINGERPRINTS
+        import torch
+
         from trlap.documents.store import Store
 
-        encoder, name, machine = self._encoder(inputs), _encoder(inputs.config), inputs.machine
-        if name == "words":
+        encoder = self._encoder(inputs)
+        if encoder.fingerprint is None:
             return encoder.encode(texts)
-        # in other bits on another device, or with other threads
-        fingerprint = [FINGERPRINTS[name], machine.device, machine.threads]
-        return Store(Path(inputs.config.outputs) / "cache", fingerprint).encode(texts, encoder)
+        cache = Path(inputs.config.outputs) / "cache"
+        rows = Store(cache, encoder.fingerprint).encode(texts, encoder)
+        # one a document; what follows has all of them again
+        torch.set_num_threads(inputs.machine.threads)
+        return rows
 
     def _encoder(self, inputs: Inputs) -> "Encoder":
         from trlap.documents.encoder import MeanWords, MiniLM
