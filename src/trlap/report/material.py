@@ -71,10 +71,10 @@ class Material:
         )
         return [
             *tables.side_by_side(self.cells, self.sizes),
-            tables.table4(self.results),
+            tables.table4(self.of_words),
             *(table for table in further if table.rows),
         ]
 
     @cached_property
     def examples(self) -> list[examples.Example]:
-        return examples.sentences(self.results)
+        return examples.sentences(self.of_words)
