@@ -15,6 +15,7 @@ from trlap.audit.guarantee import guarantee as claimed_and_exact
 from trlap.audit.guarantee import of_document
 from trlap.audit.let_through import let_through
 from trlap.audit.records import Audit
+from trlap.audit.texts import Texts
 from trlap.audit.verdict import attacked, checked
 from trlap.audit.vocabulary import vocabulary
 from trlap.config.schema import AuditConfig
@@ -35,6 +36,7 @@ def audit(
     seed: int,
     guarantee: Guarantee | None = None,
     answers: int | None = None,
+    texts: Texts | None = None,
 ) -> Audit:
     """The content of audit.json; its `guarantee` is the block of result.json.
 
@@ -43,6 +45,7 @@ def audit(
     guarantee         claimed and exact, where these are known already. Attacks look at words of the
                       vocabulary; what passes through beside them is put on top of what they show
     answers           of a document, where it is the document that is protected
+    texts             the documents of the test split, for attacks on whole documents
     """
     stated = guarantee or claimed_and_exact(mechanism)
     unknown = stated.let_through
@@ -50,7 +53,9 @@ def audit(
     rows = matrix(mechanism)
     words = vocabulary(mechanism, rows, seed)
     composition = documents(mechanism, lengths, epochs, stated.exact)
-    findings = _findings(Scene(mechanism, tokens, lengths, cfg, seed, words, rows))
+    findings = _findings(
+        Scene(mechanism, tokens, lengths, cfg, seed, words, rows, texts, composition)
+    )
     shown, deniability = findings.pop("empirical", None), findings.pop("deniability", None)
     judged, surprises = attacked(stated, mechanism, shown)
     judged, slips = checked(judged, mechanism, rows, words)
