@@ -53,9 +53,12 @@ def audit(
     rows = matrix(mechanism)
     words = vocabulary(mechanism, rows, seed)
     composition = documents(mechanism, lengths, epochs, stated.exact)
-    findings = _findings(
-        Scene(mechanism, tokens, lengths, cfg, seed, words, rows, texts, composition)
-    )
+    # what an attack on whole texts is put beside: where words pass, any text may have such a word
+    costs = composition
+    if unknown is not None:
+        judged = replace(stated, document=composition)
+        costs = let_through(judged, unknown.tokens, unknown.of).document
+    findings = _findings(Scene(mechanism, tokens, lengths, cfg, seed, words, rows, texts, costs))
     shown, deniability = findings.pop("empirical", None), findings.pop("deniability", None)
     judged, surprises = attacked(stated, mechanism, shown)
     judged, slips = checked(judged, mechanism, rows, words)

@@ -18,6 +18,8 @@ EXAMPLES = 2
 LABEL = 34
 # of a word: below, what the odds do is plain from ε
 LARGE = 3.0
+# of an attacker's success: a bound beyond this says nothing
+ALL = 0.9995
 PLACES = ("path=", "outputs=", "vocabulary=", "masked_lm=")
 NOTHING = "–"
 Cell = Callable[[RunResult], str]
@@ -253,6 +255,8 @@ def _allowed(run: RunResult) -> str | None:
     """Of whole texts: no attacker names more than (e^ε + δ)/(1 + e^ε), whatever the two texts are."""
     found = run.details.which
     if found is None or found.worst is None or found.worst.allowed is None or run.unit == "word":
+        return None
+    if found.worst.allowed > ALL:
         return None
     return (
         f"{title(run)}: whoever knows two texts names the one that was privatised in at most "

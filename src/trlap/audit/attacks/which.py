@@ -204,7 +204,7 @@ def _worst(scene: Scene, texts: Texts, told: Teller) -> _Worst:
     answers = 1 if texts.choice else texts.answers or median_low(counted)
     pair = _furthest(scene)
     # a projection is dear, a look-up is not
-    draws = max(100, min(samples, MOST // answers) if told.exact else samples // (2 * answers))
+    draws = max(100, min(samples, (MOST if told.exact else samples) // answers))
     sides = []
     for side in (0, 1):
         words = np.full(draws * answers, pair[side], np.int64)
