@@ -95,16 +95,16 @@ class WhichDocument(Attack):
 
 
 def allowed(document: DocumentGuarantee | None) -> float | None:
-    """(e^ε + δ)/(1 + e^ε), of added up and of composed losses the less; null where nothing is known."""
+    """The level of what is added up or of composed losses, the less; null where nothing is known."""
     if document is None or document.basic is None:
         return None
     known = [document.basic, document.loss_distribution]
-    levels = [
-        float(expit(one.epsilon) + 10**one.log10_delta * expit(-one.epsilon))
-        for one in known
-        if one is not None
-    ]
-    return min(1.0, *levels)
+    return min(level(one.epsilon, 10**one.log10_delta) for one in known if one is not None)
+
+
+def level(epsilon: float, delta: float) -> float:
+    """(e^ε + δ)/(1 + e^ε), without an overflow."""
+    return min(1.0, float(expit(epsilon) + delta * expit(-epsilon)))
 
 
 def shown(success: float) -> float:
@@ -155,7 +155,7 @@ def _game(scene: Scene, texts: Texts, told: Teller, kind: str) -> "_Played | str
     apart = (lengths[:, 0] != lengths[:, 1]) & texts.shows_length
     scores = np.where(side == 0, math.inf, -math.inf)
     purpose = f"audit/which/{kind}"
-    scores[~apart] = _scores(scene, texts, told, pairs[~apart], side[~apart], purpose)
+    scores[~apart] = scores_of(scene, texts, told, pairs[~apart], side[~apart], purpose)
     if scene.composition is None:
         most = None
     elif kind == "any" and texts.shows_length:
@@ -166,7 +166,7 @@ def _game(scene: Scene, texts: Texts, told: Teller, kind: str) -> "_Played | str
     return _Played(played, float(apart.mean()))
 
 
-def _scores(
+def scores_of(
     scene: Scene, texts: Texts, told: Teller, pairs: Numbers, side: Numbers, purpose: str
 ) -> Floats:
     """Of a private text of each pair, made of the document on that side."""
