@@ -74,8 +74,19 @@ def audit(
         empirical=shown,
         attacks={**_by_name(findings), "confidence": cfg.confidence},
         deniability=deniability,
-        notes=[*mechanism.notes(epochs), *surprises, *slips],
+        notes=[*mechanism.notes(epochs), *_equal_length(judged, answers), *surprises, *slips],
     )
+
+
+def _equal_length(judged: Guarantee, answers: int | None) -> list[str]:
+    """What a guarantee that is composed over words does not say."""
+    promised = judged.claimed.notion != "none"
+    if answers is not None or judged.document is None or not promised:
+        return []
+    return [
+        "what is composed over the words of a text holds between texts of equal length: how many words "
+        "there are is published"
+    ]
 
 
 def _findings(scene: Scene) -> dict[str, Findings]:

@@ -65,7 +65,7 @@ class Composed:
 
 @dataclass(frozen=True)
 class DocumentGuarantee:
-    """Two documents of so many words, of which all may differ."""
+    """Two documents of so many words each, of which all may differ; nothing is said of unequal lengths."""
 
     words: int
     draws: int

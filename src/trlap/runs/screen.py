@@ -246,8 +246,9 @@ def _lengths(run: RunResult) -> str | None:
     if found is None or found.unit != "word" or found.by_length is None:
         return None
     return (
-        "texts told apart: an attacker knows two sentences of equal length, and names the one that was "
-        f"privatised; of two at random, {_percent(found.by_length)} differ in length, which is published"
+        "texts told apart: who knows two sentences of equal length names the one that was privatised (worst: "
+        f"two made of words that are far apart); of two at random, {_percent(found.by_length)} differ in "
+        "length, which is published"
     )
 
 
@@ -293,7 +294,7 @@ def _odds_of(run: RunResult) -> str | None:
     mostly = f", but for a δ of 10⁻⁶ {show_odds(least)}-fold" if least < basic.epsilon / 2 else ""
     return (
         f"{title(run)}: the odds between two words change at most {show_odds(exact.epsilon)}-fold, "
-        f"between two sentences {show_odds(basic.epsilon)}-fold{mostly}{whole}"
+        f"between two sentences of equal length {show_odds(basic.epsilon)}-fold{mostly}{whole}"
     )
 
 

@@ -39,7 +39,7 @@ def render(result: RunResult) -> str:
     if "classify" in result.settings.stages:
         lines.append(row("classifier", _classified(result)))
     lines.append(row("guarantee", guarantee_line(result.guarantee, result.unit)))
-    lines += _labelled("texts", _which(result))
+    lines += _labelled("texts", told_apart(result))
     lines += _labelled("note", _notes(result))
     lines.append("")
     lines += _labelled("try next", _next(result))
@@ -160,7 +160,7 @@ def _classified(result: RunResult) -> str:
     )
 
 
-def _which(result: RunResult) -> list[str]:
+def told_apart(result: RunResult) -> list[str]:
     """How often an attacker names which of two texts was privatised, and what is allowed at most."""
     found = result.details.which
     if found is None:

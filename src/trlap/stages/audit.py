@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 class Audit(Stage["Findings"]):
     name = "audit"
     doing = "attacking the mechanism"
-    version = 1
+    # 2: notes say that what is composed over words holds between texts of equal length
+    version = 2
     keys = ("audit", "seed")
     published = ("audit.json",)
 

@@ -15,12 +15,14 @@ that ε ≥ ln((s − δ)/(1 − s)). The best attacker has ½ + ½·TV(M(D), M(
 - two different documents of the test split at random. Under unit=word the number of words is published, so
   documents of different lengths are told apart by it, whatever the noise: these count as told apart;
 - two different documents of one length: what the words alone give away (unit=word);
-- the two that are told apart best. One answer of a document is a mixture of rows of the channel, so the laws
-  that are furthest apart are those of documents which have one word only, over and over: *w w w …* and
-  *w' w' w' …*, with as many answers as the median document gives. They are made up, since a promise is about
-  any two documents, real or not; w and w' are the largest pair of the vocabulary, or one of some hundred at
-  random or of those that the mechanism names, whichever has the largest total variation distance. Of drr:
-  documents that choose different answers, which all have the same distance.
+- the worst two: documents which have one word only, over and over, *w w w …* and *w' w' w' …*, with as many
+  answers as the median document gives. They are made up, since a promise is about any two documents, real or
+  not. One answer is a mixture of rows of the channel, and total variation is convex, so where a document
+  gives one answer no two are further apart than two of these; with more answers it is a strong pair, not
+  proven to be the worst. w and w' are the largest pair of the vocabulary, one of those that the mechanism
+  names or one of a hundred at random, whichever has the largest total variation distance; where no channel is
+  known, the first that the mechanism names. Of drr: documents that choose different answers, which all have
+  the same distance.
 
 How a private text is scored stands in `trlap.audit.attacks._telling`. A score of 0 says nothing, so the
 attacker tosses a coin: it counts half. Where the score is no likelihood ratio, the threshold of the last game
@@ -297,8 +299,6 @@ def _notes(mechanism: Mechanism, texts: Texts) -> list[str]:
     notes = []
     if mechanism.shares_noise:
         notes.append("a document is taken to be a batch of its own, with noise of its own")
-    if texts.shows_length:
-        notes.append("what is composed over words holds between documents of equal length alone")
     if (texts.answers or 1) > 1:
         notes.append(
             "the words of a document are not picked independently: the product over answers is an attack, "
