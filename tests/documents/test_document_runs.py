@@ -37,6 +37,13 @@ def test_a_document_answers_with_some_of_its_words(run: Run, tmp_path: Path) -> 
         assert result.private_metrics.reasons[metric].startswith("unit=document: ")
     assert result.private_metrics.value("rouge1") is not None
     assert result.metrics.reasons["loss"].startswith("unit=document: ")
+    overlap = "none is a public one" if not public["also_in_train"] else "word for word"
+    assert overlap in " ".join(done.stdout.split()) and "texts told apart" in done.stdout
+    found = result.details.which
+    assert found is not None and found.any is not None and found.worst is not None
+    assert found.unit == "document" and found.answers == 3 and found.by_length == 0
+    # e⁶/(1 + e⁶)
+    assert found.any.allowed == found.worst.allowed == pytest.approx(0.99753, abs=1e-5)
     guarantee = result.guarantee
     assert guarantee.claimed.epsilon == guarantee.exact.epsilon == pytest.approx(6)
     assert guarantee.holds is True and guarantee.exact.delta == 0

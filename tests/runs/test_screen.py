@@ -23,8 +23,11 @@ from trlap.runs.result import (
     Exact,
     Example,
     Guarantee,
+    Provenance,
     RunResult,
     Scores,
+    ToldApart,
+    Which,
     WordBounds,
 )
 
@@ -180,17 +183,61 @@ def test_odds_are_said_of_promises_for_every_answer_alone() -> None:
     document = DocumentGuarantee(11, 11, None, EpsilonDelta(88.0, -math.inf), None)
     pure = replace(kept(8).guarantee, document=Documents(document, document, 1))
     text = " ".join(screen.render([broken(guarantee=pure)]).split())
-    assert "two words change at most 2,981-fold, between two sentences 10³⁸-fold" in text
+    assert (
+        "two words change at most 2,981-fold, between two sentences of equal length 10³⁸-fold"
+        in text
+    )
     assert "no protection of a sentence as a whole" in text
     # noise on vectors: the sum is of worst answers, which hardly ever come
     composed = Composed(2.64, -6.0, "")
     far = replace(document, basic=EpsilonDelta(33.0, -math.inf), loss_distribution=composed)
     mostly = replace(pure, document=Documents(far, far, 1))
     text = " ".join(screen.render([broken(guarantee=mostly)]).split())
-    assert "between two sentences 10¹⁴-fold, but for a δ of 10⁻⁶ 14-fold" in text
+    assert "between two sentences of equal length 10¹⁴-fold, but for a δ of 10⁻⁶ 14-fold" in text
     assert "no protection" not in text
     loose = replace(pure, exact=Exact("(ε, δ)-DP", 8.0, 1e-6, -6.0, 3.0))
     assert "-fold" not in screen.render([broken(guarantee=loose)])
+
+
+def test_how_often_texts_are_told_apart() -> None:
+    pairs = ToldApart(0.55, (0.49, 0.61), 300, 1.0, 0.0)
+    worst = ToldApart(0.9991, (0.99, 1.0), 300, 1.0, 4.0)
+    found = Which("word", 400, "inner product", False, worst, 0.82, pairs, worst, "a and b", 11)
+    details = replace(broken().details, which=found)
+    text = screen.render([broken(details=details), kept(8)])
+    assert row(text, "texts told apart (chance 50%)") == ["55% · worst >99%", "–"]
+    assert "of two at random, 82% differ in length" in " ".join(text.split())
+    assert max(map(len, text.splitlines())) <= screen.WIDTH
+    full = "\n".join(summary.told_apart(broken(details=details)))
+    assert (
+        "two of equal length: told apart 55.0% (49.0% to 61.0%; chance 50%, at most 100.0%" in full
+    )
+    # of whole texts: what no attacker exceeds, where that is not everything
+    answer = ToldApart(0.69, (0.68, 0.7), 300, 0.731, 0.9)
+    whole = replace(found, unit="document", any=answer, equal=None, worst=answer, by_length=0.0)
+    text = screen.render([broken(unit="document", details=replace(details, which=whole))])
+    assert row(text, "texts told apart (chance 50%)") == ["69% · worst 69%"]
+    assert "in at most 73.1% of cases" in " ".join(text.split())
+    certain = replace(whole, worst=replace(answer, allowed=1.0))
+    text = screen.render([broken(unit="document", details=replace(details, which=certain))])
+    assert "of cases" not in text
+
+
+@pytest.mark.parametrize(
+    ("both", "said"),
+    [
+        (0, "of 5,817 private training texts none is a public one word for word"),
+        (1, "texts 1 is a public one word for word; it was not removed"),
+        (12, "texts 12 are public ones word for word; they were not removed"),
+    ],
+)
+def test_the_curator_hears_of_private_texts_that_are_public(both: int, said: str) -> None:
+    provenance = Provenance(dataset={"public": {"documents": 9, "also_in_train": both}})
+    details = replace(broken().details, sizes={"train": 5817})
+    run = broken(unit="document", provenance=provenance, details=details)
+    assert said in " ".join(screen.render([run]).split())
+    assert said in (summary.overlap(run) or "")
+    assert summary.overlap(broken()) is None
 
 
 def test_without_noise_there_is_no_promise() -> None:

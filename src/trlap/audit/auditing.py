@@ -15,6 +15,7 @@ from trlap.audit.guarantee import guarantee as claimed_and_exact
 from trlap.audit.guarantee import of_document
 from trlap.audit.let_through import let_through
 from trlap.audit.records import Audit
+from trlap.audit.texts import Texts
 from trlap.audit.verdict import attacked, checked
 from trlap.audit.vocabulary import vocabulary
 from trlap.config.schema import AuditConfig
@@ -35,6 +36,7 @@ def audit(
     seed: int,
     guarantee: Guarantee | None = None,
     answers: int | None = None,
+    texts: Texts | None = None,
 ) -> Audit:
     """The content of audit.json; its `guarantee` is the block of result.json.
 
@@ -43,6 +45,7 @@ def audit(
     guarantee         claimed and exact, where these are known already. Attacks look at words of the
                       vocabulary; what passes through beside them is put on top of what they show
     answers           of a document, where it is the document that is protected
+    texts             the documents of the test split, for attacks on whole documents
     """
     stated = guarantee or claimed_and_exact(mechanism)
     unknown = stated.let_through
@@ -50,7 +53,12 @@ def audit(
     rows = matrix(mechanism)
     words = vocabulary(mechanism, rows, seed)
     composition = documents(mechanism, lengths, epochs, stated.exact)
-    findings = _findings(Scene(mechanism, tokens, lengths, cfg, seed, words, rows))
+    # what an attack on whole texts is put beside: where words pass, any text may have such a word
+    costs = composition
+    if unknown is not None:
+        judged = replace(stated, document=composition)
+        costs = let_through(judged, unknown.tokens, unknown.of).document
+    findings = _findings(Scene(mechanism, tokens, lengths, cfg, seed, words, rows, texts, costs))
     shown, deniability = findings.pop("empirical", None), findings.pop("deniability", None)
     judged, surprises = attacked(stated, mechanism, shown)
     judged, slips = checked(judged, mechanism, rows, words)
@@ -66,8 +74,19 @@ def audit(
         empirical=shown,
         attacks={**_by_name(findings), "confidence": cfg.confidence},
         deniability=deniability,
-        notes=[*mechanism.notes(epochs), *surprises, *slips],
+        notes=[*mechanism.notes(epochs), *_equal_length(judged, answers), *surprises, *slips],
     )
+
+
+def _equal_length(judged: Guarantee, answers: int | None) -> list[str]:
+    """What a guarantee that is composed over words does not say."""
+    promised = judged.claimed.notion != "none"
+    if answers is not None or judged.document is None or not promised:
+        return []
+    return [
+        "what is composed over the words of a text holds between texts of equal length: how many words "
+        "there are is published"
+    ]
 
 
 def _findings(scene: Scene) -> dict[str, Findings]:

@@ -1,6 +1,7 @@
 """What a whole document costs: n words, each privatised once, or once an epoch where noise is redrawn.
 
-Two documents of n words of which all may differ. `basic` adds up the exact (ε, δ) of one word;
+Two documents of n words of which all may differ. Of documents of different lengths nothing is said: how many
+words there are is published, and tells them apart. `basic` adds up the exact (ε, δ) of one word;
 `loss_distribution` composes the losses themselves, at δ = 1e-6, for the worst pair at every position.
 """
 

@@ -7,8 +7,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from trlap.runs.records import Json, absent
-from trlap.runs.result import Attacker, Documents, Guarantee
+from trlap.runs.records import Json, absent, from_json
+from trlap.runs.result import Attacker, Documents, Guarantee, Which
 
 # by the share of pairs below it, as text: "0.5" is the median
 Quantile = dict[str, float]
@@ -145,6 +145,11 @@ class Audit:
     attacks: Mapping[str, Json]
     deniability: Deniability | None
     notes: list[str]
+
+    def which(self) -> Which | None:
+        """Of which two texts it was; None where that attack did not run."""
+        found = self.attacks.get("which")
+        return from_json(Which, found) if isinstance(found, Mapping) else found
 
     def best_attacker(self) -> Attacker | None:
         """Who names most of the original words; None where no such attack ran."""

@@ -129,7 +129,8 @@ class AuditConfig:
     # draws of each word of a pair: half to choose, half to count
     samples: int = within("[100, 1e9]")
     pairs: int = within(COUNT)  # random pairs of words to tell apart, beside the worst
-    tokens: int = within(COUNT)  # words of the test split for the inversion attacks
+    # words of the test split for the inversion attacks, and pairs of its documents for `which`
+    tokens: int = within(COUNT)
     words: int = within(COUNT)  # vocabulary words for plausible deniability ...
     draws: int = within("[2, 1e9]")  # ... and draws of each
     confidence: float = within("(0, 1)")

@@ -80,14 +80,18 @@ class Candidates:
     def choose(self, vectors: Floats, first: int = 0) -> NDArray[np.int32]:
         """What each document of a text chooses: its place in the set.
 
-        One by one, so that no rounding depends on another document; of equally near ones the first.
+        One by one, so that no rounding depends on another document.
         """
         chosen = np.zeros(len(vectors), np.int32)
         numbers = self.numbers(len(vectors), first)
-        for place, vector in enumerate(vectors.astype(np.float64)):
-            points = self._points[self.sets[numbers[place]]]
-            chosen[place] = ((points - vector) ** 2).sum(axis=1).argmin()
+        for place, vector in enumerate(vectors):
+            chosen[place] = self.choice(int(numbers[place]), vector)
         return chosen
+
+    def choice(self, number: int, vector: Floats) -> int:
+        """What a document with that vector chooses of one set; of equally near ones the first."""
+        points = self._points[self.sets[number]]
+        return int(((points - vector.astype(np.float64)) ** 2).sum(axis=1).argmin())
 
     @cached_property
     def _points(self) -> NDArray[np.float64]:

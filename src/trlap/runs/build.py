@@ -22,6 +22,7 @@ from trlap.runs.result import (
     StageProvenance,
     Trained,
     VocabularySize,
+    Which,
 )
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class Outputs:
     classified: Classified | None = None
     measured: "Measured | None" = None
     attacker: Attacker | None = None
+    which: Which | None = None
     notes: Sequence[str] = ()
     skipped: Mapping[str, str] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
@@ -76,6 +78,7 @@ def build(name: str, config: Config, outputs: Outputs, command: str | None = Non
             classify=outputs.classified,
             vocabulary=outputs.vocabulary,
             attacker=outputs.attacker,
+            which=outputs.which,
             commonest=commonest(outputs.test),
             notes=[*outputs.corpus.notes, *outputs.notes],
         ),

@@ -1,6 +1,6 @@
 """The three guarantees of a result, side by side: claimed, exact, attacked."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from trlap.runs.records import absent
 
@@ -65,7 +65,7 @@ class Composed:
 
 @dataclass(frozen=True)
 class DocumentGuarantee:
-    """Two documents of so many words, of which all may differ."""
+    """Two documents of so many words each, of which all may differ; nothing is said of unequal lengths."""
 
     words: int
     draws: int
@@ -121,3 +121,41 @@ class Attacker:
     name: str
     success: float
     interval: Interval
+
+
+@dataclass(frozen=True)
+class ToldApart:
+    """How often an attacker who knows two texts names the one that was privatised. Chance is 1/2."""
+
+    success: float
+    interval: Interval
+    trials: int
+    # by the exact guarantee, no attacker has more on average; null: nothing is known
+    allowed: float | None
+    # what the attack shows of the ε between two texts, at δ = 10⁻⁶
+    epsilon_lower: float
+
+
+@dataclass(frozen=True)
+class Which:
+    """Two texts, and which of them it was: by attack `which`. A rate is null where its reason stands."""
+
+    unit: str
+    # of the test split
+    texts: int
+    # how what is published is scored, and whether no attacker could do better
+    score: str
+    optimal: bool
+    # two different texts at random, whatever their lengths; and the share that length alone tells apart
+    any: ToldApart | None
+    by_length: float | None
+    # two different texts of one length
+    equal: ToldApart | None
+    # the two that are told apart best: what they are made of, and of how many answers
+    worst: ToldApart | None
+    worst_pair: str | None
+    answers: int
+    # the same two by their noisy vectors, which are not published
+    vector: ToldApart | None = absent()
+    reasons: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)

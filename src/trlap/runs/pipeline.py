@@ -76,6 +76,7 @@ def outputs_of(execution: Execution) -> Outputs:
         classified=execution[stages.CLASSIFY] if stages.CLASSIFY in done else None,
         measured=execution[stages.METRICS] if stages.METRICS in done else None,
         attacker=audit.best_attacker() if audit else None,
+        which=audit.which() if audit else None,
         notes=audit.notes if audit else (),
         skipped={
             stage.name: reason

@@ -47,6 +47,12 @@ from trlap.runs.guarantees import (
     LetThrough as LetThrough,
 )
 from trlap.runs.guarantees import (
+    ToldApart as ToldApart,
+)
+from trlap.runs.guarantees import (
+    Which as Which,
+)
+from trlap.runs.guarantees import (
     WordBounds as WordBounds,
 )
 from trlap.runs.records import Json, absent
@@ -205,6 +211,7 @@ class Details:
     classify: Classified | None = None
     vocabulary: VocabularySize | None = None
     attacker: Attacker | None = absent()
+    which: Which | None = absent()
     # the share of the commonest word of the test split: what naming it always reaches
     commonest: float | None = absent()
     notes: list[str] = field(default_factory=list)

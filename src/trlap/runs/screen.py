@@ -18,6 +18,8 @@ EXAMPLES = 2
 LABEL = 34
 # of a word: below, what the odds do is plain from ε
 LARGE = 3.0
+# of an attacker's success: a bound beyond this says nothing
+ALL = 0.9995
 PLACES = ("path=", "outputs=", "vocabulary=", "masked_lm=")
 NOTHING = "–"
 Cell = Callable[[RunResult], str]
@@ -74,6 +76,7 @@ def _table(runs: list[RunResult]) -> list[str]:
         ("δ that an attack shows", _shown),
         ("δ of the written word", _written),
         ("best attacker names", _named),
+        ("texts told apart (chance 50%)", _told),
         (
             f"true ε at δ = 10⁻⁶, a {runs[0].unit}",
             lambda run: _number(run.guarantee.exact.epsilon_at_delta_1e6),
@@ -156,6 +159,19 @@ def _named(run: RunResult) -> str:
     return f"{_share(attacker.success)} of {what}{' *' if sees_vector(run) else ''}"
 
 
+def _told(run: RunResult) -> str:
+    """Pairs of equal length where the length is published, else any; and the pair that is told apart best."""
+    found = run.details.which
+    if found is None:
+        return NOTHING
+    pairs = found.equal if found.unit == "word" else found.any
+    return " · ".join(
+        f"{name}{_percent(told.success)}"
+        for name, told in (("", pairs), ("worst ", found.worst))
+        if told is not None
+    )
+
+
 def _median(run: RunResult) -> DocumentGuarantee | None:
     documents = run.guarantee.document
     return None if documents is None else documents.median
@@ -185,6 +201,11 @@ def _share(value: float | None) -> str:
     return f"{value:.1%}" if value < 0.0995 else f"{value:.0%}"
 
 
+def _percent(value: float) -> str:
+    """Only what is everything is 100 %."""
+    return f"{value:.0%}" if value == 1 or value < 0.995 else ">99%"
+
+
 def _number(value: float | None) -> str:
     return NOTHING if value is None else show_number(value)
 
@@ -203,6 +224,10 @@ def _explained(runs: list[RunResult]) -> list[str]:
         )
         if any(sees_vector(run) for run in runs):
             lines[-1] += "; * sees the noisy vector, from which the word is made"
+    lines += [line for run in runs[:1] if (line := _lengths(run))]
+    lines += [line for run in runs if (line := _allowed(run))]
+    if runs[0].unit == "document" and (line := summary.overlap(runs[0])):
+        lines.append(line)
     if any(_invented(run) for run in runs):
         lines.append(
             "the rewritten sentences are invented, however fluent they read: a guess that knows the "
@@ -213,6 +238,31 @@ def _explained(runs: list[RunResult]) -> list[str]:
     if runs[0].details.vocabulary and not runs[0].details.vocabulary.public:
         lines.append("the vocabulary was made from the training split, which is taken to be public")
     return [part for line in lines for part in _wrapped(line)]
+
+
+def _lengths(run: RunResult) -> str | None:
+    """Of words: what is told before any of them is read."""
+    found = run.details.which
+    if found is None or found.unit != "word" or found.by_length is None:
+        return None
+    return (
+        "texts told apart: who knows two sentences of equal length names the one that was privatised (worst: "
+        f"two made of words that are far apart); of two at random, {_percent(found.by_length)} differ in "
+        "length, which is published"
+    )
+
+
+def _allowed(run: RunResult) -> str | None:
+    """Of whole texts: no attacker names more than (e^ε + δ)/(1 + e^ε), whatever the two texts are."""
+    found = run.details.which
+    if found is None or found.worst is None or found.worst.allowed is None or run.unit == "word":
+        return None
+    if found.worst.allowed > ALL:
+        return None
+    return (
+        f"{title(run)}: whoever knows two texts names the one that was privatised in at most "
+        f"{found.worst.allowed:.1%} of cases, whatever the texts and the attacker; chance is 50%"
+    )
 
 
 def _broken(run: RunResult) -> str:
@@ -244,7 +294,7 @@ def _odds_of(run: RunResult) -> str | None:
     mostly = f", but for a δ of 10⁻⁶ {show_odds(least)}-fold" if least < basic.epsilon / 2 else ""
     return (
         f"{title(run)}: the odds between two words change at most {show_odds(exact.epsilon)}-fold, "
-        f"between two sentences {show_odds(basic.epsilon)}-fold{mostly}{whole}"
+        f"between two sentences of equal length {show_odds(basic.epsilon)}-fold{mostly}{whole}"
     )
 
 

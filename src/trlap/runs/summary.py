@@ -39,6 +39,7 @@ def render(result: RunResult) -> str:
     if "classify" in result.settings.stages:
         lines.append(row("classifier", _classified(result)))
     lines.append(row("guarantee", guarantee_line(result.guarantee, result.unit)))
+    lines += _labelled("texts", told_apart(result))
     lines += _labelled("note", _notes(result))
     lines.append("")
     lines += _labelled("try next", _next(result))
@@ -159,6 +160,47 @@ def _classified(result: RunResult) -> str:
     )
 
 
+def told_apart(result: RunResult) -> list[str]:
+    """How often an attacker names which of two texts was privatised, and what is allowed at most."""
+    found = result.details.which
+    if found is None:
+        return []
+    kinds = {
+        "two texts at random": found.any,
+        "two of equal length": found.equal,
+        f"the worst two ({found.worst_pair})": found.worst,
+        "these by their noisy vectors": found.vector,
+    }
+    lines = [
+        f"{kind}: told apart {told.success:.1%} ({told.interval[0]:.1%} to {told.interval[1]:.1%}; chance 50%"
+        + ("" if told.allowed is None else f", at most {told.allowed:.1%} by the exact guarantee")
+        + f") · ε ≥ {show_number(told.epsilon_lower)}"
+        for kind, told in kinds.items()
+        if told is not None
+    ]
+    if found.unit == "word" and found.by_length is not None:
+        lines.append(
+            f"their number of words alone tells {found.by_length:.1%} of random pairs apart"
+        )
+    return [*lines, f"scored by the {found.score}", *found.notes]
+
+
+def overlap(result: RunResult) -> str | None:
+    """To the curator: private texts that are public ones, which nobody may take out."""
+    public = result.provenance.dataset.get("public") or {}
+    both = public.get("also_in_train")
+    if both is None:
+        return None
+    private = result.details.sizes.get("train", 0)
+    if not both:
+        return f"of {private:,} private training texts none is a public one word for word"
+    return (
+        f"of {private:,} private training texts {both:,} {'is a public one' if both == 1 else 'are public ones'} "
+        f"word for word; {'it was' if both == 1 else 'they were'} not removed, since that would be to look at "
+        "private text"
+    )
+
+
 def _notes(result: RunResult) -> list[str]:
     details, scores = result.details, result.private_metrics
     notes = list(details.notes)
@@ -170,6 +212,8 @@ def _notes(result: RunResult) -> list[str]:
         notes.append(result.guarantee.let_through.reason)
     elif leaked:
         notes.append(f"{leaked:,} unknown tokens were let through unprotected (oov=keep)")
+    if (line := overlap(result)) is not None:
+        notes.append(line)
     if details.vocabulary and not details.vocabulary.public:
         notes.append("the vocabulary was made from the training split, which is taken to be public")
     return notes

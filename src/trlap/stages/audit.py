@@ -1,11 +1,13 @@
 """Stage `audit`: claimed, exact, attacked, for this mechanism, vocabulary and parameters."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trlap.audit.attacks.registry import ATTACKS
 from trlap.config.door import Config
 from trlap.config.places import check_model
+from trlap.data.tokenizer import UNK
 from trlap.errors import TrlapError
 from trlap.files import content, read_json, write_json
 from trlap.models.registry import REWRITERS
@@ -19,13 +21,18 @@ from trlap.stages.guarantee import GUARANTEE
 from trlap.stages.vocabulary import VOCABULARY
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from trlap.audit.records import Audit as Findings
+    from trlap.audit.texts import Texts
 
 
 class Audit(Stage["Findings"]):
     name = "audit"
     doing = "attacking the mechanism"
-    version = 1
+    # 2: notes say that what is composed over words holds between texts of equal length
+    version = 2
     keys = ("audit", "seed")
     published = ("audit.json",)
 
@@ -69,6 +76,7 @@ class Audit(Stage["Findings"]):
 
         config = inputs.config
         tokens, offsets = inputs[VOCABULARY].encode(inputs[CORPUS].splits["test"].texts)
+        texts = self._texts(inputs, tokens, offsets)
         if encoder_of(config) is not None:
             # what the documents choose stands in place of words
             tokens = candidates(inputs).choose(inputs[DOCUMENTS].splits["test"])
@@ -84,7 +92,32 @@ class Audit(Stage["Findings"]):
             # one answer's, where a document gives several: that is what attacks are put beside
             guarantee=None if document else inputs[GUARANTEE],
             answers=config.words if document else None,
+            texts=texts,
         )
+
+    def _texts(
+        self, inputs: Inputs, words: "NDArray[np.int32]", offsets: "NDArray[np.int64]"
+    ) -> "Texts":
+        """The documents of the test split, as this run releases them."""
+        from trlap.audit.texts import Texts
+
+        config = inputs.config
+        if encoder_of(config) is not None:
+            sets, vectors = candidates(inputs), inputs[DOCUMENTS].splits["test"]
+            numbers = sets.numbers(len(vectors))
+
+            def choice(place: int, document: int) -> int:
+                return sets.choice(int(numbers[place]), vectors[document])
+
+            return Texts(words, offsets, 1, choice=choice)
+        # without noise nothing is picked: all is published
+        if config.unit == "document" and inputs.mechanism.private:
+            return Texts(words, offsets, config.words, config.pick)
+        if config.oov == "keep":
+            words = _numbered(
+                words, inputs[CORPUS].splits["test"].texts, len(inputs.mechanism.space)
+            )
+        return Texts(words, offsets)
 
     def write(self, output: "Findings", folder: Path) -> None:
         write_json(folder / "audit.json", records.to_json(output))
@@ -93,6 +126,17 @@ class Audit(Stage["Findings"]):
         from trlap.audit.records import Audit as Findings
 
         return records.from_json(Findings, read_json(folder / "audit.json"))
+
+
+def _numbered(words: "NDArray[np.int32]", texts: Sequence[str], size: int) -> "NDArray[np.int32]":
+    """Unknown words, which are published as they are, have numbers beyond the vocabulary."""
+    numbers: dict[str, int] = {}
+    tokens = (token for text in texts for token in text.split())
+    numbered = words.copy()
+    for place, token in enumerate(tokens):
+        if words[place] == 0 and token != UNK:
+            numbered[place] = size + numbers.setdefault(token, len(numbers))
+    return numbered
 
 
 AUDIT = Audit()

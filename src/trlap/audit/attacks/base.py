@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 from trlap.audit.attacks._statistics import success
 from trlap.audit.channel import Matrix
 from trlap.audit.records import Rate, Vocabulary
+from trlap.audit.texts import Texts
 from trlap.config.schema import AuditConfig
 from trlap.mechanisms.base import Mechanism
+from trlap.runs.result import Documents
 
 # a dataclass, or a mapping of rates by name: what can be written as JSON
 Findings = Any
@@ -37,6 +39,8 @@ class Scene:
 
     tokens, lengths   all word indices of the test split, and words a document
     matrix            what the word-to-word matrix tells, where the channel is known
+    texts             the documents of the test split and what of them is answered for
+    composition       what a document of median length and the longest one cost
     """
 
     mechanism: Mechanism
@@ -46,6 +50,8 @@ class Scene:
     seed: int
     vocabulary: Vocabulary
     matrix: Matrix | None = None
+    texts: Texts | None = None
+    composition: Documents | None = None
 
 
 class Attack(ABC):
