@@ -106,10 +106,10 @@ def _levels(axes: Axes, levels: Sequence[Line]) -> None:
         axes.annotate(
             f"{line.name} {mean:.3f}".replace(" labels", ""),
             (1.0, mean),
-            (1.02, place),
+            (1.05, place),
             xycoords=("axes fraction", "data"),
             textcoords="axes fraction",
             fontsize=8,
             va="center",
-            arrowprops={"arrowstyle": "-", "lw": 0.5, "color": style.SOFT},
+            arrowprops={"arrowstyle": "-", "lw": 0.5, "color": style.SOFT, "relpos": (0, 0.5)},
         )
