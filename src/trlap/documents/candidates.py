@@ -77,8 +77,13 @@ class Candidates:
         start = first % len(self.sets)
         return np.concatenate([np.zeros(0, np.int64), *orders])[start : start + count]
 
-    def choose(self, vectors: Floats, first: int = 0) -> NDArray[np.int32]:
-        """What each document of a text chooses: its place in the set.
+    def choose(
+        self,
+        vectors: Floats,
+        first: int = 0,
+        labels: Sequence[int] | NDArray[np.int64] | None = None,
+    ) -> NDArray[np.int32]:
+        """What each document of a text chooses: its place in the set. `labels` count among pairs alone.
 
         One by one, so that no rounding depends on another document.
         """
@@ -100,6 +105,10 @@ class Candidates:
     def answered(self, answers: NDArray[np.int32], first: int = 0) -> list[str]:
         """The texts of a text's answers."""
         return [self.texts[i] for i in self.sets[self.numbers(len(answers), first), answers]]
+
+    def classes_of(self, answers: NDArray[np.int32], first: int = 0) -> list[int] | None:
+        """The classes of a text's answers, where these have classes."""
+        return None
 
     def answers(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """And back: which of its set each text is."""

@@ -216,7 +216,8 @@ def _explained(runs: list[RunResult]) -> list[str]:
     details = runs[0].details
     if runs[0].unit == "document":
         lines.append(
-            "protected is the whole text: its words, their order and their number; its label is not"
+            "protected is the whole text: its words, their order and their number; "
+            + ("its label is not" if runs[0].guarantee.covers is None else "and its label with it")
         )
     elif details.attacker is not None and details.commonest is not None:
         lines.append(

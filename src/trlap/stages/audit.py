@@ -79,7 +79,8 @@ class Audit(Stage["Findings"]):
         texts = self._texts(inputs, tokens, offsets)
         if encoder_of(config) is not None:
             # what the documents choose stands in place of words
-            tokens = candidates(inputs).choose(inputs[DOCUMENTS].splits["test"])
+            labels = inputs[CORPUS].splits["test"].labels
+            tokens = candidates(inputs).choose(inputs[DOCUMENTS].splits["test"], labels=labels)
         document = config.unit == "document"
         return audit(
             inputs.mechanism,
