@@ -90,10 +90,11 @@ class Candidates:
         chosen = np.zeros(len(vectors), np.int32)
         numbers = self.numbers(len(vectors), first)
         for place, vector in enumerate(vectors):
-            chosen[place] = self.choice(int(numbers[place]), vector)
+            label = None if labels is None else int(labels[place])
+            chosen[place] = self.choice(int(numbers[place]), vector, label)
         return chosen
 
-    def choice(self, number: int, vector: Floats) -> int:
+    def choice(self, number: int, vector: Floats, label: int | None = None) -> int:
         """What a document with that vector chooses of one set; of equally near ones the first."""
         points = self._points[self.sets[number]]
         return int(((points - vector.astype(np.float64)) ** 2).sum(axis=1).argmin())

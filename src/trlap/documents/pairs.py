@@ -18,7 +18,6 @@ A rule may read document, label and public things, since the answer is randomise
 was chosen: `trlap.mechanisms.drr` has the proof.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -80,21 +79,12 @@ class Pairs(Candidates):
         """Whether each set asks for the label."""
         return np.array([bool((rules >= 0).all()) for rules in self.rules])
 
-    def choose(
-        self,
-        vectors: Floats,
-        first: int = 0,
-        labels: Sequence[int] | NDArray[np.int64] | None = None,
-    ) -> NDArray[np.int32]:
-        """Without labels, as of a text whose class nobody knows yet, the nearest text."""
-        if labels is None:
-            return super().choose(vectors, first)
-        chosen = np.zeros(len(vectors), np.int32)
-        numbers = self.numbers(len(vectors), first)
-        for place, (vector, label) in enumerate(zip(vectors, labels, strict=True)):
-            likeness = self._seen[self.sets[numbers[place]]] @ self._directed(vector)
-            chosen[place] = _best(likeness, self.rules[numbers[place], label])
-        return chosen
+    def choice(self, number: int, vector: Floats, label: int | None = None) -> int:
+        """Without a label, as of a text whose class nobody knows yet, the nearest text."""
+        if label is None:
+            return super().choice(number, vector)
+        likeness = self._seen[self.sets[number]] @ self._directed(vector)
+        return int(_best(likeness, self.rules[number, label]))
 
     def classes_of(self, answers: NDArray[np.int32], first: int = 0) -> list[int]:
         carried: list[int] = self.carried[self.numbers(len(answers), first), answers].tolist()

@@ -71,7 +71,7 @@ def _table(runs: list[RunResult]) -> list[str]:
         ("words kept", _kept),
         ("words kept once rewritten", _rewritten),
         (f"classifier{_chance(runs[0])}", _classified),
-        (f"promised for a {runs[0].unit}", _promised),
+        (f"promised for a {runs[0].guarantee.covers or runs[0].unit}", _promised),
         ("true δ at that ε", _true),
         ("δ that an attack shows", _shown),
         ("δ of the written word", _written),

@@ -102,7 +102,7 @@ class Guarantee(Stage[Claims]):
         stated = guarantee(inputs.mechanism)
         if inputs.config.unit == "document":
             stated = of_document(stated, inputs.mechanism, inputs.config.words)
-            return replace(stated, covers=COVERS) if covers_labels(inputs.config) else stated
+            return with_labels(inputs.config, stated)
         if inputs.config.oov != "keep":
             return stated
         from trlap.audit.let_through import let_through
@@ -116,6 +116,11 @@ class Guarantee(Stage[Claims]):
 
     def read(self, folder: Path) -> Claims:
         return records.from_json(Claims, read_json(folder / "guarantee.json"))
+
+
+def with_labels(config: Config, stated: Claims) -> Claims:
+    """Says so where the label is covered, too."""
+    return replace(stated, covers=COVERS) if covers_labels(config) else stated
 
 
 GUARANTEE = Guarantee()
