@@ -57,7 +57,7 @@ def test_any_two_documents_with_any_labels(size: int, classes: int, epsilon: flo
         rows = []
         for vector, label in product(vectors, range(classes)):
             standing = np.stack([vector] * (place + 1))
-            chosen = public.choose(standing, [label] * (place + 1))[place]
+            chosen = public.choose(standing, labels=[label] * (place + 1))[place]
             law: dict[tuple[str, int], float] = {}
             for answer in range(size):
                 answers = np.full(place + 1, answer, np.int32)
@@ -94,7 +94,7 @@ def test_what_is_drawn_is_the_channel() -> None:
 
     private = answer_documents(drr, public, vectors, chance, labels=labels)
     answers = public.answers(private.texts)
-    kept = answers == public.choose(vectors, labels)
+    kept = answers == public.choose(vectors, labels=labels)
     assert kept.mean() == pytest.approx(math.e / (math.e + 3), abs=4 * math.sqrt(0.25 / count))
     # text and class are of the one answer
     assert private.labels == public.classes_of(answers.astype(np.int32))
@@ -108,7 +108,7 @@ def test_the_rules_are_as_they_are_told() -> None:
     numbers = public.numbers(len(vectors))
     texts = (public.vectors - public.vectors.mean(0)) @ public.axes
     for label in range(4):
-        chosen = public.choose(vectors, [label] * len(vectors))
+        chosen = public.choose(vectors, labels=[label] * len(vectors))
         for place, number in enumerate(numbers):
             scores = texts[public.sets[number]] @ likeness[place]
             rule = public.rules[number, label]
@@ -121,7 +121,7 @@ def test_the_rules_are_as_they_are_told() -> None:
         # who may choose a pair may be of the class that it carries
         assert all(rules[c, k] == 1 for k, c in enumerate(public.carried[number]))
     # nobody else has a say, and public documents choose as private ones do
-    places = [public.choose(public.vectors, [c] * len(PUBLIC)) for c in range(4)]
+    places = [public.choose(public.vectors, labels=[c] * len(PUBLIC)) for c in range(4)]
     for place, number in enumerate(public.numbers(len(PUBLIC))):
         cells = public.pair_cells(int(number))[place]
         assert cells.tolist() == [places[c][place] for c in range(4)]
@@ -187,7 +187,7 @@ def test_a_classifier_is_learned_from_pairs() -> None:
     texts = [str(i) for i in range(count)]
     sets = Pairs.of(Candidates.drawn(texts, public, 2, seed=1), 2, 4)
     epsilon = 1.0
-    chosen = sets.choose(private, labels)
+    chosen = sets.choose(private, labels=labels)
     flips = rng.random(count) > math.e / (math.e + 1)
     published = sets.answered(np.where(flips, 1 - chosen, chosen).astype(np.int32))
     documents_ = OfPairs(texts, {}, np.arange(0), sets, epsilon, "posterior")
