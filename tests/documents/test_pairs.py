@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from trlap.embeddings.space import Space
 from trlap.mechanisms import registry
 from trlap.mechanisms.drr import DocumentRandomisedResponse
 from trlap.privatize.blocks import answer_documents
+from trlap.report import groups
 from trlap.runs.result import read
 
 WORDS = ["<unk>", "good", "bad", "film"]
@@ -253,3 +255,17 @@ def test_what_makes_no_sense_is_one_line(run: Run, keys: tuple[str, ...], says: 
     done = run(*keys, *TINY)
     assert done.returncode != 0
     assert says in done.stderr and len(done.stderr.strip().splitlines()) == 1
+
+
+def test_rows_that_are_older_than_the_key_have_public_labels(run: Run, tmp_path: Path) -> None:
+    keys = ("mechanism=drr", "mechanism.encoder=words", "stages=[privatize]", "epsilon=2", *TINY)
+    for label in ("public", "private"):
+        done = run(*keys, f"label={label}")
+        assert done.returncode == 0, done.stderr
+    results = [read(path) for path in (tmp_path / "outputs").glob("*/result.json")]
+    by_label = {result.provenance.config["label"]: result for result in results}
+    public, private = by_label["public"], by_label["private"]
+    config = {key: value for key, value in public.provenance.config.items() if key != "label"}
+    older = replace(public, provenance=replace(public.provenance, config=config))
+    assert groups.noise(older) == groups.noise(public) != groups.noise(private)
+    assert public.guarantee.covers is None
