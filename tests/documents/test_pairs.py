@@ -219,7 +219,7 @@ def test_a_run_with_labels_covered(run: Run, tmp_path: Path, debias: str) -> Non
     reads = (f"classify.debias={debias}", "classify.test_on=original")
     done = run(*PAIRS, "epsilon=3", "mechanism.K=3", *reads)
     assert done.returncode == 0, done.stderr
-    assert "promised for a (document, label)" in done.stdout
+    assert "promised: (document, label)  " in done.stdout
     assert "and its label with it" in " ".join(done.stdout.split())
     (path,) = (tmp_path / "outputs").glob("*/result.json")
     result = read(path)

@@ -71,7 +71,7 @@ def _table(runs: list[RunResult]) -> list[str]:
         ("words kept", _kept),
         ("words kept once rewritten", _rewritten),
         (f"classifier{_chance(runs[0])}", _classified),
-        (f"promised for a {runs[0].guarantee.covers or runs[0].unit}", _promised),
+        (_promised_for(runs[0]), _promised),
         ("true δ at that ε", _true),
         ("δ that an attack shows", _shown),
         ("δ of the written word", _written),
@@ -170,6 +170,12 @@ def _told(run: RunResult) -> str:
         for name, told in (("", pairs), ("worst ", found.worst))
         if told is not None
     )
+
+
+def _promised_for(run: RunResult) -> str:
+    """Of what the promise speaks; short enough for its column."""
+    covers = run.guarantee.covers
+    return f"promised for a {run.unit}" if covers is None else f"promised: {covers}"
 
 
 def _median(run: RunResult) -> DocumentGuarantee | None:
