@@ -193,6 +193,9 @@ class Run(Noise):
     seed: int = within(SEED)
     words: int = within("[1, 1e6]")  # unit=document: words of a document that are answered for
     pick: str = one_of("random", "rarest")  # unit=document: which ones
+    label: str = one_of(
+        "public", "private"
+    )  # whether the same ε covers the label too: mechanism=drr
     public: Public = field(default_factory=Public)
     stages: list[str] = distinct()
     metrics: Metrics = field(default_factory=Metrics)

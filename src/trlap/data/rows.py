@@ -15,12 +15,19 @@ class Row:
     private: str | None = None
     label: int | None = None  # an index into the corpus's label names
     rewritten: str | None = None
+    # the class that is published with `private`, where labels are covered too; `label` is the original's
+    private_label: int | None = None
 
     def text(self, side: str) -> str:
         """One of the three texts by its name: original, private or rewritten. A public one is as it was."""
         text: str | None = self.original if side == "public" else getattr(self, side)
         assert text is not None, f"this sentence was not {side}"
         return text
+
+    def label_beside(self, side: str) -> int | None:
+        """The label that whoever reads this text has."""
+        published = side == "private" and self.private_label is not None
+        return self.private_label if published else self.label
 
 
 Rows = dict[str, list[Row]]  # by split

@@ -77,18 +77,24 @@ class Candidates:
         start = first % len(self.sets)
         return np.concatenate([np.zeros(0, np.int64), *orders])[start : start + count]
 
-    def choose(self, vectors: Floats, first: int = 0) -> NDArray[np.int32]:
-        """What each document of a text chooses: its place in the set.
+    def choose(
+        self,
+        vectors: Floats,
+        first: int = 0,
+        labels: Sequence[int] | NDArray[np.int64] | None = None,
+    ) -> NDArray[np.int32]:
+        """What each document of a text chooses: its place in the set. `labels` count among pairs alone.
 
         One by one, so that no rounding depends on another document.
         """
         chosen = np.zeros(len(vectors), np.int32)
         numbers = self.numbers(len(vectors), first)
         for place, vector in enumerate(vectors):
-            chosen[place] = self.choice(int(numbers[place]), vector)
+            label = None if labels is None else int(labels[place])
+            chosen[place] = self.choice(int(numbers[place]), vector, label)
         return chosen
 
-    def choice(self, number: int, vector: Floats) -> int:
+    def choice(self, number: int, vector: Floats, label: int | None = None) -> int:
         """What a document with that vector chooses of one set; of equally near ones the first."""
         points = self._points[self.sets[number]]
         return int(((points - vector.astype(np.float64)) ** 2).sum(axis=1).argmin())
@@ -100,6 +106,10 @@ class Candidates:
     def answered(self, answers: NDArray[np.int32], first: int = 0) -> list[str]:
         """The texts of a text's answers."""
         return [self.texts[i] for i in self.sets[self.numbers(len(answers), first), answers]]
+
+    def classes_of(self, answers: NDArray[np.int32], first: int = 0) -> list[int] | None:
+        """The classes of a text's answers, where these have classes."""
+        return None
 
     def answers(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """And back: which of its set each text is."""

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 from trlap.documents.candidates import SETS, Candidates
 from trlap.documents.encoder import Floats
+from trlap.documents.evidence import Evidence, evidence
+from trlap.documents.pairs import Pairs
 
 
 class Documents(ABC):
@@ -34,6 +36,12 @@ class Documents(ABC):
     @abstractmethod
     def public(self, side: str) -> Floats | None:
         """The public documents, without labels, read as texts of that side are."""
+
+    def evidence(self, split: str, side: str, texts: Sequence[str]) -> Evidence | None:
+        """What texts of a split say of the public documents' classes, where their labels are noisy too and
+        this is undone.
+        """
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,11 +79,17 @@ class OfAnswers(Documents):
             return self.encoded["public"][self.labelled]
         if side == "original":
             return self.encoded[split]
-        answers = self.candidates.answers(texts)
-        numbers = self.candidates.numbers(len(texts))
         if self.how == "none":
-            return self.candidates.vectors[self.candidates.sets[numbers, answers]]
-        return self._posterior(answers, numbers)
+            return self.as_they_stand(texts)
+        answers = self.candidates.answers(texts)
+        return self._posterior(answers, self.candidates.numbers(len(texts)))
+
+    def as_they_stand(self, texts: Sequence[str]) -> Floats:
+        """The vectors of the public texts that were answered."""
+        answers = self.candidates.answers(texts)
+        return self.candidates.vectors[
+            self.candidates.sets[self.candidates.numbers(len(texts)), answers]
+        ]
 
     def public(self, side: str) -> Floats:
         return self.candidates.vectors
@@ -102,3 +116,23 @@ class OfAnswers(Documents):
     @cached_property
     def _mean(self) -> NDArray[np.float64]:
         return self.candidates.vectors.mean(axis=0, dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class OfPairs(OfAnswers):
+    """Documents that answer with their labels. A test document answers without, as in `OfAnswers`."""
+
+    candidates: Pairs
+
+    def rows(self, split: str, side: str, texts: Sequence[str]) -> Floats:
+        """Answers as they stand: what is known of a private document from a pair, its class unknown, is
+        next to nothing. `evidence` has what all tell together.
+        """
+        if side == "private" and split != "test":
+            return self.as_they_stand(texts)
+        return super().rows(split, side, texts)
+
+    def evidence(self, split: str, side: str, texts: Sequence[str]) -> Evidence | None:
+        if side != "private" or split == "test" or self.how == "none":
+            return None
+        return evidence(self.candidates, self.candidates.answers(texts), self.epsilon)

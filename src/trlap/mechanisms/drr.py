@@ -14,9 +14,15 @@ What is written is a public text as it stands, so it reads as language; it is so
 private one. Near Meehan, Mrini & Chaudhuri 2022, who pick among public candidates by the exponential
 mechanism on a depth function.
 
+**Labels too** (`label=private`). (D, l) chooses one of K pairs of a public text and a class, c(D, l), by a rule
+that reads D, l and public things (`trlap.documents.pairs`), and answers as above: Q(y|D, l) is one of the same two
+numbers, so Q(y|D, l) ≤ e^ε Q(y|D', l') for any two documents with any two labels. The channel, its δ(ε) and ε(δ)
+are those above. Only what is published at that place counts: text and class of the one answer.
+
 K=auto is e^ε, rounded, from 3 to 32, and at most √n of n public documents, but 2 at least: with little budget
 few candidates, or the answer is nearly always any of them. On validation documents of AG News and SST-2 it
-was within 0.005 of the best K at every ε from 0.5 to 8.
+was within 0.005 of the best K at every ε from 0.5 to 8. With labels it begins at 2, whatever the number of
+classes: classes share the pairs of a set.
 """
 
 import math
@@ -34,6 +40,8 @@ from trlap.mechanisms._response import Response
 
 # documents of a set: fewer, or more, were not better at any ε
 FEWEST, MOST = 3, 32
+# With labels: pairs of a set, and directions in which texts are compared at ε = 0. Little budget tells of few.
+FEWEST_PAIRS, DIRECTIONS = 2, 5
 
 
 @dataclass(kw_only=True)
@@ -56,12 +64,18 @@ class DocumentRandomisedResponse(Response):
             raise TrlapError(f"mechanism.K={K}: must be auto or a whole number from 2 on")
 
     @classmethod
-    def size(cls, K: int | str, epsilon: float, public: int) -> int:
+    def size(cls, K: int | str, epsilon: float, public: int, covers_labels: bool = False) -> int:
         """Documents of a set, of so many public ones."""
         if K != "auto":
             return int(K)
         wanted = round(math.exp(min(epsilon, math.log(MOST))))
-        return max(2, min(max(FEWEST, wanted), MOST, math.isqrt(public)))
+        fewest = FEWEST_PAIRS if covers_labels else FEWEST
+        return max(2, min(max(fewest, wanted), MOST, math.isqrt(public)))
+
+    @classmethod
+    def directions(cls, epsilon: float) -> int:
+        """In how many directions texts are compared where labels are covered: 5 e^ε, or all that there are."""
+        return round(DIRECTIONS * math.exp(min(epsilon, 20.0)))
 
     @classmethod
     def check_undoing(cls, how: str) -> None:

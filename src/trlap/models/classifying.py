@@ -4,7 +4,8 @@ One is trained once for each seed on the training split, takes the epoch that va
 reads the test split once. Validation is read as the training split is, since whoever trains has no other.
 
 What train_on and test_on protect is not the same thing. "Train private, test original", which most papers
-report, protects the training texts alone; `protects` says it in words. Labels are never protected.
+report, protects the training texts alone; `protects` says it in words. Labels are
+protected where a mechanism answers for a text with its label, and never else.
 """
 
 import math
@@ -61,7 +62,7 @@ def _check_rows(task: ClassifyTask) -> None:
     for split in SPLITS:
         if not task.rows.get(split):
             raise TrlapError(f"stage classify: there is no {split} sentence; check dataset.limit")
-    present = {row.label for row in task.rows["train"]}
+    present = {row.label_beside(task.train_on) for row in task.rows["train"]}
     for label, name in enumerate(task.label_names):
         if label not in present:
             raise TrlapError(
@@ -82,7 +83,7 @@ def _read_splits(classifier: Classifier) -> list[Labelled]:
             classifier.read_split(
                 split, sides[split], texts(task.rows[split], sides[split]), reading[sides[split]]
             ),
-            np.array([row.label for row in task.rows[split]], np.int64),
+            np.array([row.label_beside(sides[split]) for row in task.rows[split]], np.int64),
         )
         for split in SPLITS
     ]
@@ -174,7 +175,7 @@ def _counted(
             for run, accuracy, score in zip(runs, accuracies, f1, strict=True)
         ],
         history=history,
-        protects=protects(task.train_on, task.test_on, task.mechanism.private),
+        protects=protects(task.train_on, task.test_on, task.mechanism.private, _covered(task)),
     )
 
 
@@ -206,7 +207,12 @@ def interval(right: NDArray[np.bool_]) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def protects(train_on: str, test_on: str, noise: bool) -> str:
+def _covered(task: ClassifyTask) -> bool:
+    """Whether the labels that are learned from are answers too."""
+    return task.train_on == "private" and task.rows["train"][0].private_label is not None
+
+
+def protects(train_on: str, test_on: str, noise: bool, labels: bool = False) -> str:
     """What that combination of inputs protects, in words."""
     if train_on == "public":
         if test_on == "original" or not noise:
@@ -216,6 +222,14 @@ def protects(train_on: str, test_on: str, noise: bool) -> str:
         return "nothing is protected: there is no noise"
     # the auto-encoder has learned to write the training split's originals
     train, test = train_on == "private", test_on != "original"
+    if train and labels:
+        read = (
+            "test texts are protected without theirs" if test else "test texts are read as they are"
+        )
+        return (
+            "the training texts and their labels are protected, as pairs, as far as the guarantee holds; "
+            f"{read}"
+        )
     if train and test:
         return (
             "training and test texts are protected, as far as the guarantee holds; labels are not"

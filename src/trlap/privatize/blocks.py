@@ -81,11 +81,15 @@ def answer_documents(
     generator: Callable[[int], torch.Generator],
     progress: Callable[[int], None] = lambda documents: None,
     first: int = 0,
+    labels: Sequence[int] | None = None,
 ) -> "Private":
-    """A public text for every document, of which these are the vectors; `first` is the place of the first."""
-    chosen = candidates.choose(vectors, first)
+    """A public text for every document, of which these are the vectors; `first` is the place of the first.
+    And a class, where there are labels to be covered too.
+    """
+    chosen = candidates.choose(vectors, first, labels)
     answers = privatize(mechanism, chosen, generator, progress)
-    return Private(candidates.answered(answers, first), len(chosen), 0, 0)
+    classes = None if labels is None else candidates.classes_of(answers, first)
+    return Private(candidates.answered(answers, first), len(chosen), 0, 0, classes)
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,8 @@ class Private:
     tokens: int
     unknown: int
     leaked: int
+    # the answers' classes, where labels are covered too
+    labels: list[int] | None = None
 
 
 def privatize_texts(

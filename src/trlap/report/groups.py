@@ -15,7 +15,7 @@ from trlap.report.plain import with_equal_numbers, without_nulls, without_paths
 from trlap.runs.records import Json
 from trlap.runs.result import RunResult
 from trlap.stages import OPTIONAL_STAGES, PRIVATIZE
-from trlap.stages.noise import DOCUMENT
+from trlap.stages.noise import DOCUMENT, LABEL
 
 # what text was read
 TEXT = (
@@ -29,9 +29,9 @@ TEXT = (
 )
 VECTORS = ("embedding.name", "embedding.dimension", "embedding.seed")
 # What the noise depends on beside ε and the data, as stage `privatize` declares it.
-NOISE = tuple(key for key in PRIVATIZE.keys if key not in ("epsilon", "seed", *DOCUMENT))
+NOISE = tuple(key for key in PRIVATIZE.keys if key not in ("epsilon", "seed", *DOCUMENT, *LABEL))
 # And where the promise is for whole documents, on which no result without it depends.
-OF_DOCUMENTS = (*DOCUMENT, "label", "public", "dataset.overlapping")
+OF_DOCUMENTS = (*DOCUMENT, "public", "dataset.overlapping")
 # What another stage declares beside that; its settings say nothing of a run without it.
 STAGES = {
     stage.name: tuple(key for key in stage.keys if key not in PRIVATIZE.keys)
@@ -63,8 +63,13 @@ def noise(result: RunResult) -> str:
 
 
 def _noise_keys(result: RunResult) -> tuple[str, ...]:
-    aside = bool((result.provenance.config.get("public") or {}).get("always"))
-    return (*NOISE, *OF_DOCUMENTS) if aside or result.unit == "document" else NOISE
+    config = result.provenance.config
+    aside = bool((config.get("public") or {}).get("always"))
+    if not aside and result.unit != "document":
+        return NOISE
+    # rows that are older than the key have it as it was: labels are public
+    covered = config.get("label") == "private"
+    return (*NOISE, *OF_DOCUMENTS, *(LABEL if covered else ()))
 
 
 def learning(result: RunResult) -> str:

@@ -94,6 +94,8 @@ class Guarantee:
     holds: bool | None = None
     # of oov=keep alone
     let_through: "LetThrough | None" = absent()
+    # of label=private alone: what one ε is of, as a pair
+    covers: str | None = absent()
 
 
 @dataclass(frozen=True)

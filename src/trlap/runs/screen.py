@@ -71,7 +71,7 @@ def _table(runs: list[RunResult]) -> list[str]:
         ("words kept", _kept),
         ("words kept once rewritten", _rewritten),
         (f"classifier{_chance(runs[0])}", _classified),
-        (f"promised for a {runs[0].unit}", _promised),
+        (_promised_for(runs[0]), _promised),
         ("true δ at that ε", _true),
         ("δ that an attack shows", _shown),
         ("δ of the written word", _written),
@@ -172,6 +172,12 @@ def _told(run: RunResult) -> str:
     )
 
 
+def _promised_for(run: RunResult) -> str:
+    """Of what the promise speaks; short enough for its column."""
+    covers = run.guarantee.covers
+    return f"promised for a {run.unit}" if covers is None else f"promised: {covers}"
+
+
 def _median(run: RunResult) -> DocumentGuarantee | None:
     documents = run.guarantee.document
     return None if documents is None else documents.median
@@ -216,7 +222,8 @@ def _explained(runs: list[RunResult]) -> list[str]:
     details = runs[0].details
     if runs[0].unit == "document":
         lines.append(
-            "protected is the whole text: its words, their order and their number; its label is not"
+            "protected is the whole text: its words, their order and their number; "
+            + ("its label is not" if runs[0].guarantee.covers is None else "and its label with it")
         )
     elif details.attacker is not None and details.commonest is not None:
         lines.append(

@@ -62,6 +62,7 @@ def guarantee_line(guarantee: Guarantee, unit: str = "word") -> str:
     Of the projected word it says only what is known of the word.
     """
     claimed, exact, word = guarantee.claimed, guarantee.exact, guarantee.word
+    unit = guarantee.covers or unit
     if claimed.notion == "none":
         return "none: the words are published as they are"
     metric = claimed.notion == "metric DP"

@@ -1,6 +1,7 @@
 """Stage `audit`: claimed, exact, attacked, for this mechanism, vocabulary and parameters."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from trlap.stages.base import Inputs, Stage
 from trlap.stages.corpus import CORPUS
 from trlap.stages.documents import DOCUMENTS, candidates, encoder_of, of_documents
 from trlap.stages.embedding import EMBEDDING
-from trlap.stages.guarantee import GUARANTEE
+from trlap.stages.guarantee import GUARANTEE, with_labels
 from trlap.stages.vocabulary import VOCABULARY
 
 if TYPE_CHECKING:
@@ -79,9 +80,10 @@ class Audit(Stage["Findings"]):
         texts = self._texts(inputs, tokens, offsets)
         if encoder_of(config) is not None:
             # what the documents choose stands in place of words
-            tokens = candidates(inputs).choose(inputs[DOCUMENTS].splits["test"])
+            labels = inputs[CORPUS].splits["test"].labels
+            tokens = candidates(inputs).choose(inputs[DOCUMENTS].splits["test"], labels=labels)
         document = config.unit == "document"
-        return audit(
+        found = audit(
             inputs.mechanism,
             # of what is published, which is all that a reader has
             lengths=[config.words] * (len(offsets) - 1) if document else np.diff(offsets).tolist(),
@@ -94,20 +96,25 @@ class Audit(Stage["Findings"]):
             answers=config.words if document else None,
             texts=texts,
         )
+        return replace(found, guarantee=with_labels(config, found.guarantee))
 
     def _texts(
         self, inputs: Inputs, words: "NDArray[np.int32]", offsets: "NDArray[np.int64]"
     ) -> "Texts":
-        """The documents of the test split, as this run releases them."""
+        """The documents of the test split, as this run releases such documents: with their labels, where these
+        are covered.
+        """
         from trlap.audit.texts import Texts
 
         config = inputs.config
         if encoder_of(config) is not None:
             sets, vectors = candidates(inputs), inputs[DOCUMENTS].splits["test"]
             numbers = sets.numbers(len(vectors))
+            labels = inputs[CORPUS].splits["test"].labels
 
             def choice(place: int, document: int) -> int:
-                return sets.choice(int(numbers[place]), vectors[document])
+                label = None if labels is None else labels[document]
+                return sets.choice(int(numbers[place]), vectors[document], label)
 
             return Texts(words, offsets, 1, choice=choice)
         # without noise nothing is picked: all is published

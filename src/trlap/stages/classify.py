@@ -164,7 +164,8 @@ class Classify(Stage[Classified]):
         return CLASSIFIERS.find(config.classifier.kind)(config.classifier.keys, task).classify()
 
     def _documents(self, inputs: Inputs) -> "Documents | None":
-        from trlap.documents.reading import OfAnswers, OfWords
+        from trlap.documents.pairs import Pairs
+        from trlap.documents.reading import OfAnswers, OfPairs, OfWords
 
         config, public = inputs.config, inputs[CORPUS].public
         if public is None:
@@ -176,9 +177,10 @@ class Classify(Stage[Classified]):
         labelled = with_labels(config, len(public.texts))
         if encoded is None or encoder_of(config) is None:
             return OfWords(public.texts, encoded, labelled)
-        return OfAnswers(
-            public.texts, encoded, labelled, candidates(inputs), config.epsilon, debias(config)
-        )
+        sets, how = candidates(inputs), debias(config)
+        if isinstance(sets, Pairs):
+            return OfPairs(public.texts, encoded, labelled, sets, config.epsilon, how)
+        return OfAnswers(public.texts, encoded, labelled, sets, config.epsilon, how)
 
     def _read(self, inputs: Inputs) -> "Read":
         """Texts, words and vectors as they are, or as the authors' code has them."""

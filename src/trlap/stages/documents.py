@@ -15,6 +15,7 @@ from trlap.runs.records import Json
 from trlap.stages.base import Inputs, Stage
 from trlap.stages.corpus import CORPUS
 from trlap.stages.embedding import EMBEDDING
+from trlap.stages.noise import covers_labels
 from trlap.stages.vocabulary import VOCABULARY
 
 if TYPE_CHECKING:
@@ -123,14 +124,20 @@ def of_documents(config: Config) -> tuple[Stage[Any], ...]:
 def candidates(inputs: Reads) -> "Candidates":
     """The public sets that documents are answered from. Their chance is public: it is that of the splits."""
     from trlap.documents.candidates import Candidates
+    from trlap.documents.pairs import Pairs
     from trlap.mechanisms.drr import DocumentRandomisedResponse
 
     config, corpus = inputs.config, inputs[CORPUS]
     assert corpus.public is not None
     texts, vectors = corpus.public.texts, inputs[DOCUMENTS].public
     K = config.mechanism.keys["K"]
-    size = DocumentRandomisedResponse.size(K, config.epsilon, len(set(texts)))
-    return Candidates.drawn(texts, vectors, size, config.dataset.seed)
+    covered = covers_labels(config)
+    size = DocumentRandomisedResponse.size(K, config.epsilon, len(set(texts)), covered)
+    drawn = Candidates.drawn(texts, vectors, size, config.dataset.seed)
+    if not covered:
+        return drawn
+    directions = DocumentRandomisedResponse.directions(config.epsilon)
+    return Pairs.of(drawn, len(corpus.label_names or ()), directions)
 
 
 def encoder_of(config: Config) -> str | None:

@@ -1,5 +1,6 @@
 """Stage `guarantee`: what was claimed and what is exactly true, by mathematics alone. Done in every run."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,11 @@ from trlap.stages.base import Inputs, Stage
 from trlap.stages.corpus import CORPUS
 from trlap.stages.documents import encoder_of, of_documents
 from trlap.stages.embedding import EMBEDDING
-from trlap.stages.noise import DOCUMENT, NOISE, noise_key
+from trlap.stages.noise import DOCUMENT, LABEL, NOISE, covers_labels, noise_key
 from trlap.stages.vocabulary import VOCABULARY
+
+# whose ε it is, where that is no longer a document's alone
+COVERS = "(document, label)"
 
 
 class Guarantee(Stage[Claims]):
@@ -23,7 +27,7 @@ class Guarantee(Stage[Claims]):
     doing = "computing the guarantee"
     # 2: no vector is longer than C by rounding; worst cases are proven
     version = 2
-    keys = (*NOISE, *DOCUMENT, "oov")
+    keys = (*NOISE, *DOCUMENT, *LABEL, "oov")
     optional = False
 
     def reads(self, config: Config) -> tuple[Stage[Any], ...]:
@@ -41,6 +45,8 @@ class Guarantee(Stage[Claims]):
                 f"protocol={config.protocol.name}: the authors' code has no mechanism={name}; "
                 f"it has {', '.join(RELEASED.names)}"
             )
+        if covers_labels(config):
+            self._check_labels(config)
         if encoder_of(config) is not None:
             self._check_documents(config)
         if config.unit == "word":
@@ -57,6 +63,23 @@ class Guarantee(Stage[Claims]):
             )
         elif config.oov == "keep":
             raise TrlapError("unit=document: oov=keep would publish words as they are; use oov=unk")
+
+    def _check_labels(self, config: Config) -> None:
+        asked = "label=private"
+        if config.protocol.released:
+            raise TrlapError(
+                f"{asked}: the authors' code, protocol={config.protocol.name}, protects no labels; use "
+                "protocol=paper"
+            )
+        if encoder_of(config) is None:
+            raise TrlapError(
+                f"{asked}: mechanism={config.mechanism.name} answers for words, and a label is none; use "
+                "mechanism=drr with a finite epsilon"
+            )
+        if config.dataset.label is None:
+            raise TrlapError(
+                f"{asked}: dataset={config.dataset.name} has no labels; dataset.label names their column"
+            )
 
     def _check_documents(self, config: Config) -> None:
         name = config.mechanism.name
@@ -78,7 +101,8 @@ class Guarantee(Stage[Claims]):
 
         stated = guarantee(inputs.mechanism)
         if inputs.config.unit == "document":
-            return of_document(stated, inputs.mechanism, inputs.config.words)
+            stated = of_document(stated, inputs.mechanism, inputs.config.words)
+            return with_labels(inputs.config, stated)
         if inputs.config.oov != "keep":
             return stated
         from trlap.audit.let_through import let_through
@@ -92,6 +116,11 @@ class Guarantee(Stage[Claims]):
 
     def read(self, folder: Path) -> Claims:
         return records.from_json(Claims, read_json(folder / "guarantee.json"))
+
+
+def with_labels(config: Config, stated: Claims) -> Claims:
+    """Says so where the label is covered, too."""
+    return replace(stated, covers=COVERS) if covers_labels(config) else stated
 
 
 GUARANTEE = Guarantee()

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 NOISE = ("protocol", "mechanism", "epsilon", "delta", "clip", "projection", "calibration")
 # of a promise for whole documents
 DOCUMENT = ("unit", "words", "pick")
+# of a promise for a document and its label
+LABEL = ("label",)
 NO_NOISE = ("protocol", "mechanism", "epsilon")
 
 
@@ -25,8 +27,15 @@ def noise_key(config: Config) -> dict[str, Json]:
     keys = config.values(*(NOISE if config.epsilon < float("inf") else NO_NOISE))
     if config.unit == "document":
         keys |= config.values(*DOCUMENT)
+    if covers_labels(config):
+        keys |= config.values(*LABEL)
     registry = RELEASED if config.protocol.released else MECHANISMS
     return keys | {"version": registry.version(config.mechanism.name)}
+
+
+def covers_labels(config: Config) -> bool:
+    """Whether a label is protected with its text, as one."""
+    return config.label == "private"
 
 
 def noise_identity(config: Config, mechanism: "Mechanism", texts: Iterable[str]) -> str:

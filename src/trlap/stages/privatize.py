@@ -19,11 +19,19 @@ from trlap.stages.base import Inputs, Stage
 from trlap.stages.corpus import CORPUS
 from trlap.stages.documents import DOCUMENTS, candidates, encoder_of, of_documents
 from trlap.stages.embedding import EMBEDDING
-from trlap.stages.noise import DOCUMENT, NOISE, noise_identity, noise_key
+from trlap.stages.noise import (
+    DOCUMENT,
+    LABEL,
+    NOISE,
+    covers_labels,
+    noise_identity,
+    noise_key,
+)
 from trlap.stages.vocabulary import VOCABULARY
 
 if TYPE_CHECKING:
     from trlap.data.corpus import Split
+    from trlap.privatize.blocks import Private
     from trlap.privatize.picks import Picks
 
 
@@ -38,7 +46,7 @@ class Privatize(Stage[PrivateText]):
     doing = "privatising the text"
     # 2: noise that no run with other settings, words or text has; 3: no vector is longer than C by rounding
     version = 3
-    keys = (*NOISE, *DOCUMENT, "oov", "seed")
+    keys = (*NOISE, *DOCUMENT, *LABEL, "oov", "seed")
     published = ("private.jsonl",)
 
     def reads(self, config: Config) -> tuple[Stage[Any], ...]:
@@ -72,11 +80,16 @@ class Privatize(Stage[PrivateText]):
 
         with progress(f"privatising with {mechanism.name}", "tokens") as show:
             for name, split in corpus.splits.items():
-                purpose = f"{noise_identity(config, mechanism, split.texts)}/{name}"
+                labels = covered_labels(config, name, split)
+                # a text with another label has other noise, too
+                said = [*split.texts, *map(str, labels or ())]
+                purpose = f"{noise_identity(config, mechanism, said)}/{name}"
                 chance = partial(block_generator, config.seed, purpose, device=device)
                 if public is not None:
                     vectors = inputs[DOCUMENTS].splits[name]
-                    private = answer_documents(mechanism, public, vectors, chance, advance)
+                    private = answer_documents(
+                        mechanism, public, vectors, chance, advance, labels=labels
+                    )
                 else:
                     private = privatize_texts(
                         mechanism,
@@ -87,11 +100,7 @@ class Privatize(Stage[PrivateText]):
                         advance,
                         self._picks(inputs, purpose),
                     )
-                originals = original_rows(name, split)
-                rows[name] = [
-                    replace(row, private=text)
-                    for row, text in zip(originals, private.texts, strict=True)
-                ]
+                rows[name] = private_rows(original_rows(name, split), private)
                 counts[name] = Counts(
                     len(private.texts), private.tokens, private.unknown, private.leaked
                 )
@@ -132,6 +141,21 @@ def original_rows(name: str, split: "Split") -> list[Row]:
         return [Row(name, text) for text in split.texts]
     pairs = zip(split.texts, split.labels, strict=True)
     return [Row(name, text, label=label) for text, label in pairs]
+
+
+def covered_labels(config: Config, name: str, split: "Split") -> list[int] | None:
+    """Those that are answered for with their text: a document of the test split has none yet, as far as
+    anybody knows who names it, and its answer must not tell of it.
+    """
+    return split.labels if covers_labels(config) and name != "test" else None
+
+
+def private_rows(rows: list[Row], private: "Private") -> list[Row]:
+    labels: list[int] | list[None] = private.labels or [None] * len(rows)
+    return [
+        replace(row, private=text, private_label=label)
+        for row, text, label in zip(rows, private.texts, labels, strict=True)
+    ]
 
 
 def rewritten_rows(rows: list[Row], texts: list[str]) -> list[Row]:

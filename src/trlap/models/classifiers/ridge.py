@@ -8,6 +8,9 @@ as training documents are, since noise that is undone on average leaves scores n
 documents have other shares of classes that does harm. Both read public documents
 and what was published already, so that they cost no privacy.
 
+Where labels are covered by noise too and this is undone, the first W is fitted to what the answers say of the
+classes of public documents, and the shares are estimated from them (`trlap.documents.evidence`).
+
 Public documents are a bridge too: where words are published, what was learned from them labels public documents
 by their words, and `encoder` reads these, and the originals of the test split, as a whole.
 """
@@ -67,8 +70,7 @@ class RidgeClassifier(DocumentClassifier):
         from trlap.models.classifiers._least_squares import matched, ridge
 
         classes = len(self.task.label_names)
-        shares = np.bincount(train.labels, minlength=classes) / len(train.labels)
-        weights, bias = ridge(train.form, np.eye(classes)[train.labels], self.keys.penalty)
+        weights, bias, shares = self._first(train, classes)
         first = weights, bias
         if self.public is not None:
             public, read = self.public
@@ -84,6 +86,19 @@ class RidgeClassifier(DocumentClassifier):
         weights, bias = first if self.bridged else (weights, bias)
         right = self.share_right((validation.form @ weights + bias).argmax(axis=1), validation)
         return ClassifierRun(seed, epochs=1, validation_accuracy=right), []
+
+    def _first(self, train: Labelled, classes: int) -> "tuple[Floats, Floats, Floats]":
+        """W, b and the shares of classes, from the training rows alone or from what they say of public ones."""
+        import numpy as np
+
+        from trlap.models.classifiers._least_squares import ridge
+
+        found = self.evidence
+        if found is None or self.public is None:
+            shares = np.bincount(train.labels, minlength=classes) / len(train.labels)
+            return *ridge(train.form, np.eye(classes)[train.labels], self.keys.penalty), shares
+        weights, bias = ridge(self.public[0] @ found.axes, found.scores, PUBLIC_PENALTY)
+        return found.axes @ weights, bias, found.shares
 
     def predict(self, form: "Floats") -> "NDArray[np.int64]":
         named: NDArray[np.int64] = (form @ self.weights + self.bias).argmax(axis=1)
