@@ -7,12 +7,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from report_helpers import LEARNED, PUBLISHED, decoded, learned, with_config, write_runs
+from report_helpers import LEARNED, PUBLISHED, ROOT, decoded, learned, with_config, write_runs
 
 from trlap import load_results
 from trlap.report import documents
 from trlap.report.drawing.documents import documents as drawn
 from trlap.report.material import Material
+from trlap.report.render import markdown
 from trlap.report.results import collect, read
 from trlap.runs.result import (
     Composed,
@@ -108,11 +109,31 @@ def test_lines_have_means_and_ranges_over_splits(tmp_path: Path) -> None:
     ]
 
 
-def test_the_table_says_whose_budget_it_is(tmp_path: Path) -> None:
-    table = documents.table(panels(ROWS, tmp_path))
-    assert ["sst2", "drr", "–", "1", "0.740", "0.700 to 0.780", "3"] in table.rows
-    assert ["sst2", "crr, every word", "3", "126", "0.650", "–", "1"] in table.rows
-    assert len(table.rows) == 8
+def test_each_table_says_whose_budget_it_is(tmp_path: Path) -> None:
+    levels, budgets, words = documents.tables(panels(ROWS, tmp_path))
+    assert levels.rows == [
+        ["sst2", "private half as it is", "∞", "0.840"],
+        ["sst2", "public half, all labels", "0", "0.830"],
+        ["sst2", "public half, 100 labels", "0", "0.770"],
+    ]
+    assert budgets.heads[2:] == ["ε = 1", "ε = 2", "ε = 4"]
+    assert budgets.rows == [
+        ["sst2", "drr", "0.740 (0.700 to 0.780)", "–", "0.800"],
+        ["sst2", "drr, labels too", "0.660", "–", "–"],
+        ["sst2", "crr, one word", "–", "0.600", "–"],
+    ]
+    assert words.rows == [["sst2", "crr, every word", "3", "126", "0.650"]]
+    assert documents.tables([]) == []
+
+
+def test_the_document_has_the_tables_of_the_committed_rows() -> None:
+    material = Material(load_results(ROOT / "results"), PUBLISHED)
+    made = "\n".join(
+        markdown.text_table(table) for table in documents.tables(material.of_documents)
+    )
+    document = (ROOT / "docs" / "document.md").read_text(encoding="utf-8")
+    begin, end = "<!-- from the rows: begin -->", "<!-- from the rows: end -->"
+    assert document.split(begin)[1].split(end)[0].strip() == made.strip()
 
 
 def test_collected_rows_say_the_same_and_stand_in_no_other_figure(tmp_path: Path) -> None:

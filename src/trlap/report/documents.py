@@ -198,31 +198,74 @@ def _line(rows: Sequence[Taught]) -> Line:
     return Line(first.name, first.mechanism, first.answers, points)
 
 
-def table(made: Iterable[Panel]) -> TextTable:
-    """A line for each name and budget: mean, range, number of splits."""
-    rows = []
-    for panel in made:
-        for line in [*panel.levels, *panel.budgets]:
-            for point in line.points:
-                word = line.answers == EVERY
-                rows.append(
-                    [
-                        panel.dataset,
-                        line.name,
-                        show_epsilon(point.asked) if word else UNKNOWN,
-                        show_epsilon(point.epsilon),
-                        f"{point.mean:.3f}",
-                        UNKNOWN if point.splits == 1 else f"{point.low:.3f} to {point.high:.3f}",
-                        str(point.splits),
-                    ]
-                )
+def tables(made: Sequence[Panel]) -> list[TextTable]:
+    """What needs no budget; what has one of the whole text; what has one of every word."""
+    return [table for table in (_levels(made), _budgets(made), _words(made)) if table.rows]
+
+
+COMMAND = "`python run.py -m experiment=document`"
+
+
+def _levels(made: Iterable[Panel]) -> TextTable:
     return TextTable(
-        "A whole text protected: what private texts teach",
-        ["dataset", "from", "ε of a word", "ε of a text", "accuracy", "range", "splits"],
-        rows,
+        "What needs no private answers",
+        ["dataset", "learned from", "ε of a text", "accuracy"],
         [
-            "Original test texts are named. Where every word answers, the ε of a text is composed for the "
-            "median length, at δ = 10⁻⁶, and holds between texts of equal length; all others hold between any two "
-            "texts. `python run.py -m experiment=document`"
+            [panel.dataset, line.name, show_epsilon(line.points[0].epsilon), show(line.points[0])]
+            for panel in made
+            for line in panel.levels
+        ],
+        [
+            "Accuracy on original test texts: mean and range over splits. ε = 0: no private text is read; ∞: nothing "
+            f"is protected. {COMMAND}"
         ],
     )
+
+
+def _budgets(made: Sequence[Panel]) -> TextTable:
+    lines = [
+        (panel.dataset, line) for panel in made for line in panel.budgets if line.answers != EVERY
+    ]
+    every = sorted({point.asked for _, line in lines for point in line.points})
+    return TextTable(
+        "A budget of the whole text",
+        ["dataset", "what answers", *(f"ε = {show_epsilon(epsilon)}" for epsilon in every)],
+        [[dataset, line.name, *_shown(line, every)] for dataset, line in lines],
+        [f"It holds between any two texts. {COMMAND}"],
+    )
+
+
+def _words(made: Iterable[Panel]) -> TextTable:
+    return TextTable(
+        "A budget of every word",
+        ["dataset", "what answers", "ε of a word", "ε of a text", "accuracy"],
+        [
+            [
+                panel.dataset,
+                line.name,
+                show_epsilon(point.asked),
+                show_epsilon(point.epsilon),
+                show(point),
+            ]
+            for panel in made
+            for line in panel.budgets
+            if line.answers == EVERY
+            for point in line.points
+        ],
+        [
+            "That of a text is composed for the median length, at δ = 10⁻⁶, and holds between texts of equal "
+            f"length. {COMMAND}"
+        ],
+    )
+
+
+def _shown(line: Line, every: Sequence[float]) -> list[str]:
+    points = {point.asked: point for point in line.points}
+    return [show(points[epsilon]) if epsilon in points else UNKNOWN for epsilon in every]
+
+
+def show(point: Point) -> str:
+    """The mean, and the range where there are several splits."""
+    if point.splits == 1:
+        return f"{point.mean:.3f}"
+    return f"{point.mean:.3f} ({point.low:.3f} to {point.high:.3f})"

@@ -67,7 +67,7 @@ class Material:
         further = (
             downstream.whole_table(self.classified),
             downstream.debias_table(self.classified),
-            documents.table(self.of_documents),
+            *documents.tables(self.of_documents),
         )
         return [
             *tables.side_by_side(self.cells, self.sizes),
