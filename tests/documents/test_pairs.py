@@ -3,13 +3,13 @@
 import json
 import math
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from conftest import TINY, Run
+from conftest import ROOT, TINY, Run
 
 from trlap.data.vocabulary import Vocabulary
 from trlap.documents.candidates import Candidates
@@ -129,6 +129,26 @@ def test_the_rules_are_as_they_are_told() -> None:
         assert cells.tolist() == [places[c][place] for c in range(4)]
 
 
+@pytest.mark.parametrize(("size", "classes", "epsilon"), [(2, 2, 0.5), (2, 3, 0.5), (3, 3, 1.0)])
+def test_the_variance_of_shares_is_theirs(size: int, classes: int, epsilon: float) -> None:
+    """The parts of a set share its answers, so that their counts go together."""
+    rng = np.random.default_rng(4)
+    public = pairs(size, classes)
+    channel = mechanism(public, epsilon).log_probabilities(torch.arange(size)).exp().numpy()
+    stated, found = [], []
+    for _ in range(400):
+        counts = np.zeros(public.sets.shape, np.int64)
+        for number in range(len(public.sets)):
+            for label in range(classes):
+                chosen = int((public.rules[number, label] == 1).argmax())
+                counts[number] += rng.multinomial(500 // classes, channel[chosen])
+        shares, variance = estimated_shares(public, counts, epsilon)
+        stated.append(variance)
+        found.append(shares)
+    simulated = float(np.var(found, axis=0, ddof=1).sum())
+    assert np.mean(stated) == pytest.approx(simulated, rel=0.25)
+
+
 @pytest.mark.parametrize(("size", "classes"), [(2, 2), (2, 3), (6, 2)])
 def test_shares_of_classes_have_no_bias(size: int, classes: int) -> None:
     """From answers as they are expected, exactly the shares that documents have, whatever their texts."""
@@ -234,6 +254,9 @@ def test_a_run_with_labels_covered(run: Run, tmp_path: Path, debias: str) -> Non
     lines = [json.loads(x) for x in (path.parent / "private.jsonl").read_text().splitlines()]
     for line in lines:
         assert ("private_label" in line) == (line["split"] != "test")
+    # the demo stands in the order of its classes, and the rows of a release must not
+    labels = [line["label"] for line in lines if line["split"] == "train"]
+    assert sum(one != other for one, other in pairwise(labels)) > 5
     both = [line for line in lines if "private_label" in line]
     assert any(line["private_label"] != line["label"] for line in both)
 
@@ -248,6 +271,26 @@ def test_a_run_with_labels_covered(run: Run, tmp_path: Path, debias: str) -> Non
         (("protocol=tables", "mechanism=trlap", "label=private"), "protects no labels"),
         (("mechanism=drr", "dataset.label=null", "label=private"), "dataset=demo has no labels"),
         (("mechanism=drr", "mechanism.K=1", "label=private"), "must be auto or a whole number"),
+        (
+            ("mechanism=drr", "label=private", "dataset.split.per_label=9"),
+            "draws documents by their labels",
+        ),
+        (
+            ("mechanism=drr", "label=private", "classify.train_on=original"),
+            "reads labels as they are",
+        ),
+        (("mechanism=drr", "label=private", "dataset.label_names=[one]"), "has one class"),
+        (
+            (
+                "mechanism=drr",
+                "label=private",
+                "dataset=text",
+                f"dataset.path={ROOT}/results/published/tables.csv",
+                "dataset.text=mechanism",
+                "dataset.label=metric",
+            ),
+            "which classes there are must be known",
+        ),
         (("mechanism=drr", "label=hidden"), "label=hidden: must be one of public, private"),
     ],
 )

@@ -1,7 +1,8 @@
 """Document randomised response: the exact law between any two documents, by enumeration."""
 
 import math
-from itertools import product
+from dataclasses import replace
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -58,6 +59,27 @@ def test_any_two_documents_of_any_length(size: int, epsilon: float) -> None:
     assert largest <= epsilon * (1 + 1e-12)
     assert largest == pytest.approx(epsilon)
     assert drr.epsilon_at(-math.inf) == epsilon and drr.log_delta(epsilon) == -math.inf
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 88.0, 89.0, 700.0])
+def test_posterior_means_are_numbers_at_every_budget(epsilon: float) -> None:
+    public = candidates(3)
+    texts = public.answered(np.zeros(6, np.int32))
+    rows = reading(public, epsilon, "posterior").rows("train", "private", texts)
+    assert np.isfinite(rows).all()
+
+
+def test_no_two_lists_of_public_texts_share_noise() -> None:
+    """Also where the first set, on which the mechanism stands, is the same."""
+    first = candidates(2)
+    last = int(first.sets[-1, -1])
+    texts = [*first.texts]
+    texts[last] = "another text"
+    vectors = first.vectors.copy()
+    vectors[last] += 1
+    others = [replace(first, texts=texts), replace(first, vectors=vectors), replace(first, seed=9)]
+    contents = [each.content() for each in (first, *others)]
+    assert all(one != other for one, other in combinations(contents, 2))
 
 
 def test_what_is_drawn_is_the_channel() -> None:

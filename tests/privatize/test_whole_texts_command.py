@@ -138,6 +138,19 @@ def test_public_texts_of_every_format(
     assert asked(*given, "output=-", *WORDS, "epsilon=2").texts == PUBLIC
 
 
+@pytest.mark.parametrize("kind", ["csv", "tsv"])
+def test_an_empty_text_of_a_table_with_one_column_is_answered(folder: Path, kind: str) -> None:
+    """There is no other way to write it than a blank row, which would tell that it was empty."""
+    (folder / f"one.{kind}").write_text("mine\nhello there\n\nbye now\n\n")
+    target = folder / f"private.{kind}"
+    code, said = script(
+        f"input={folder}/one.{kind}", f"output={target}", "column=mine", f"public={folder}/public.txt", *WORDS
+    )
+    assert code == 0 and "4 texts" in said, said
+    header, *rows = target.read_text().splitlines()
+    assert header == "mine" and len(rows) == 4 and all(rows)
+
+
 def test_words_of_a_text(folder: Path) -> None:
     keys = ("unit=document", "words=2", "pick=rarest", "vocabulary_size=300", "embedding=random")
     code, said = script(

@@ -1,8 +1,10 @@
 """Documents that are set aside as public, so that what is derived from them owes nothing to the private ones.
 
-A seeded share of the training split, by source: texts that are parts of one another, as the phrases of a
-sentence, are on one side, or the public ones would tell what stands in the private ones. Where the same words
-stand on both sides all the same, these texts are counted and not removed: to remove them would be to look.
+A seeded share of the training split, row by row, whatever stands in the rows. Where texts are parts of one
+another, as the phrases of a sentence (`overlapping`), it goes by source, since public phrases would tell what
+stands in private ones; who is whose source is read off the texts of the whole split, so that this cut is no part
+of any promise. Where the same words stand on both sides, these texts are counted and not removed: to remove them
+would be to look.
 """
 
 from collections.abc import Sequence
@@ -17,7 +19,7 @@ def set_aside(
     """(public, private): the rows of both sides in their order. Whole sources are drawn until the share is
     reached; each side has one at least, where there are two.
     """
-    source = sources(texts) if overlapping else same(texts)
+    source = sources(texts) if overlapping else np.arange(len(texts))
     names, sizes = np.unique(source, return_counts=True)
     order = rng.permutation(len(names))
     wanted = share * len(texts)
@@ -25,12 +27,6 @@ def set_aside(
     taken = min(max(taken, 1), max(len(names) - 1, 1))
     public = np.isin(source, names[order[:taken]])
     return np.flatnonzero(public), np.flatnonzero(~public)
-
-
-def same(texts: Sequence[str]) -> NDArray[np.int64]:
-    """Equal texts have one source."""
-    numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(text, len(numbers)) for text in texts], np.int64)
 
 
 def sources(texts: Sequence[str]) -> NDArray[np.int64]:

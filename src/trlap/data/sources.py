@@ -72,6 +72,8 @@ class Source(Protocol):
     """What identifies a source, how it marks a label that it hides, and its own splits."""
 
     hidden_label: str | None
+    # whether it says which classes there are, before any of its rows is read
+    names_classes: bool
 
     def fingerprint(self) -> Origin: ...
 
@@ -129,6 +131,8 @@ class Demo:
     """The corpus that is embedded in the package."""
 
     hidden_label: str | None = None
+    # whether it says which classes there are, whatever labels its rows have
+    names_classes = True
 
     def fingerprint(self) -> Origin:
         return {"demo": file_sha256(Path(__file__).with_name("demo.py"))}
@@ -157,6 +161,7 @@ class Files:
     """A file for each split, or one for all."""
 
     hidden_label: str | None = None
+    names_classes = False
 
     def __init__(self, cfg: schema.Dataset, paths: dict[str, Path]) -> None:
         self.cfg, self.paths = cfg, paths
@@ -274,6 +279,7 @@ class Hub:
     """A dataset of the Hugging Face hub, which marks a label that it hides by -1."""
 
     hidden_label: str | None = "-1"
+    names_classes = False
 
     def __init__(self, cfg: schema.Dataset) -> None:
         self.cfg = cfg

@@ -54,6 +54,11 @@ class Candidates:
     def size(self) -> int:
         return self.sets.shape[1]
 
+    def content(self) -> list[bytes]:
+        """All that an answer depends on beside the document: no two versions share noise that differ in it."""
+        texts = [text.encode() for text in self.texts]
+        return [self.vectors.tobytes(), self.sets.tobytes(), str(self.seed).encode(), *texts]
+
     def space(self, device: str = "cpu") -> "Space":
         """The first set, in place of words: all sets have the same channel."""
         from trlap.embeddings.space import Space

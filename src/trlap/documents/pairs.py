@@ -70,6 +70,10 @@ class Pairs(Candidates):
             directions,
         )
 
+    def content(self) -> list[bytes]:
+        rules = [self.rules.tobytes(), self.carried.tobytes(), str(self.directions).encode()]
+        return [*super().content(), *rules]
+
     @property
     def classes(self) -> int:
         return self.rules.shape[1]

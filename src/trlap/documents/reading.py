@@ -107,7 +107,8 @@ class OfAnswers(Documents):
         """E[x | y] for every answer y of that set."""
         vectors, size = self.candidates.vectors, self.candidates.size
         members = np.eye(size, dtype=np.float32)[self.candidates.cells(number)]
-        sums, shares = members.T @ vectors / len(vectors), members.mean(axis=0, dtype=np.float64)
+        sums = (members.T @ vectors / len(vectors)).astype(np.float64)
+        shares = members.mean(axis=0, dtype=np.float64)
         # q / q̄ − 1 = e^ε − 1, and all is divided by q̄
         gain = math.expm1(min(self.epsilon, 600.0))
         means: NDArray[np.float64] = (self._mean + gain * sums) / (1 + gain * shares)[:, None]

@@ -49,6 +49,8 @@ class DocumentRandomisedResponse(Response):
     """Its `space` has the K documents of one set in place of words; all sets have the same channel."""
 
     name = "drr"
+    # 2: noise is keyed by all public texts, and by no set alone
+    version = 2
     look = Look("#aa3377", "8", "-", 13)
     unit = "document"
     undoes = ("posterior",)

@@ -49,6 +49,10 @@ class NoiseIdentity:
         self._add(content, *(text.encode() for text in texts))
         return content.hexdigest()
 
+    def add(self, *parts: bytes) -> None:
+        """What else two uses of noise may differ in."""
+        self._add(self._hash, *parts)
+
     @staticmethod
     def _add(content: "hashlib._Hash", *parts: bytes) -> None:
         """With their number and their lengths, so that no other parts give the same bytes."""

@@ -44,10 +44,11 @@ class Table:
         header: list[str] = []
         checks = CHECKED
         for number, body, end in self.records(lines):
-            if not body:
+            # in a table of one column a blank row is an empty text, of which there is no other way to write it
+            if not body and (places is None or self.width != 1):
                 yield Row((end,), (), ())
                 continue
-            fields = self.split(body)
+            fields = self.split(body) if body else [""]
             if fields is None:
                 raise lines.error(self.misplaced, number)
             if places is None:

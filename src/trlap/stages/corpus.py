@@ -41,7 +41,8 @@ class Corpus(Stage["Text"]):
         path = config.public.path
         if path is not None:
             return {"public": file_sha256(_file(path))}
-        return {"public": {"share": config.public.share, "overlapping": config.dataset.overlapping}}
+        by = "source" if config.dataset.overlapping else "row"
+        return {"public": {"share": config.public.share, "by": by}}
 
     def check(self, config: Config) -> None:
         if sets_aside(config) and config.public.path is not None:

@@ -80,6 +80,24 @@ class Guarantee(Stage[Claims]):
             raise TrlapError(
                 f"{asked}: dataset={config.dataset.name} has no labels; dataset.label names their column"
             )
+        if config.dataset.split.per_label is not None:
+            raise TrlapError(
+                f"{asked}: dataset.split.per_label draws documents by their labels, which would tell them; "
+                "set it to null"
+            )
+        if config.classify.train_on not in ("private", "public"):
+            raise TrlapError(
+                f"{asked}: classify.train_on={config.classify.train_on} reads labels as they are; use private"
+            )
+        from trlap.data.sources import source_of
+
+        if config.dataset.label_names is None and not source_of(config.dataset).names_classes:
+            raise TrlapError(
+                f"{asked}: which classes there are must be known before any label is read; name them by "
+                "dataset.label_names=[…]"
+            )
+        if config.dataset.label_names is not None and len(config.dataset.label_names) < 2:
+            raise TrlapError(f"{asked}: dataset.label_names has one class, which covers nothing")
 
     def _check_documents(self, config: Config) -> None:
         name = config.mechanism.name

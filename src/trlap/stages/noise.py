@@ -38,11 +38,22 @@ def covers_labels(config: Config) -> bool:
     return config.label == "private"
 
 
-def noise_identity(config: Config, mechanism: "Mechanism", texts: Iterable[str]) -> str:
-    """Stands for the noise's settings, the public words and the text: what the noise of a run is keyed with."""
+def noise_identity(
+    config: Config,
+    mechanism: "Mechanism",
+    texts: Iterable[str],
+    candidates: "Candidates | None" = None,
+) -> str:
+    """Stands for the noise's settings, the public words or texts and the text: what the noise of a run is keyed
+    with.
+    """
     from trlap.privatize.blocks import NoiseIdentity
 
-    return NoiseIdentity(noise_key(config) | config.values("oov"), mechanism.space).of(texts)
+    identity = NoiseIdentity(noise_key(config) | config.values("oov"), mechanism.space)
+    if candidates is not None:
+        # the space has the first set alone
+        identity.add(*candidates.content())
+    return identity.of(texts)
 
 
 def make_mechanism(

@@ -83,10 +83,16 @@ class Privatize(Stage[PrivateText]):
                 labels = covered_labels(config, name, split)
                 # a text with another label has other noise, too
                 said = [*split.texts, *map(str, labels or ())]
-                purpose = f"{noise_identity(config, mechanism, said)}/{name}"
+                purpose = f"{noise_identity(config, mechanism, said, public)}/{name}"
                 chance = partial(block_generator, config.seed, purpose, device=device)
+                originals = original_rows(name, split)
                 if public is not None:
                     vectors = inputs[DOCUMENTS].splits[name]
+                    if labels is not None:
+                        order = self._order(inputs, purpose, len(labels))
+                        originals = [originals[i] for i in order]
+                        labels = [labels[i] for i in order]
+                        vectors = vectors[order]
                     private = answer_documents(
                         mechanism, public, vectors, chance, advance, labels=labels
                     )
@@ -100,11 +106,23 @@ class Privatize(Stage[PrivateText]):
                         advance,
                         self._picks(inputs, purpose),
                     )
-                rows[name] = private_rows(original_rows(name, split), private)
+                rows[name] = private_rows(originals, private)
                 counts[name] = Counts(
                     len(private.texts), private.tokens, private.unknown, private.leaked
                 )
         return PrivateText(rows, counts)
+
+    def _order(self, inputs: Inputs, purpose: str, documents: int) -> "list[int]":
+        """Where labels are covered, documents change places by chance that is no less secret than the noise:
+        corpora stand in the order of their classes, or in turns of them, and a place would tell the label.
+        """
+        import torch
+
+        from trlap.randomness import block_generator
+
+        chance = block_generator(inputs.config.seed, f"{purpose}/order", 0, torch.device("cpu"))
+        order: list[int] = torch.randperm(documents, generator=chance).tolist()
+        return order
 
     def _picks(self, inputs: Inputs, purpose: str) -> "Picks | None":
         import torch
