@@ -64,6 +64,8 @@ CONTEXT = {
     "mechanism.K": "mechanism=crr",
     "classify.debias": "mechanism=krr",
     "debias": "mechanism=krr",
+    "classifier.encoder": "classifier=ridge",
+    "classifier.match": "classifier=ridge",
     "dataset.path": "dataset=text",
     "dataset.text": "dataset=text",
 }

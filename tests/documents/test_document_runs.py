@@ -139,7 +139,20 @@ def test_without_noise_all_is_published(run: Run, tmp_path: Path) -> None:
     [
         (("mechanism=drr", "unit=word"), "mechanism=drr answers for whole documents"),
         (("mechanism=crr", "words=2"), "words=2: it is for unit=document"),
-        (("mechanism=drr", "words=2"), "mechanism=drr picks no words"),
+        (("mechanism=drr", "words=2"), "mechanism=drr picks no words; leave words out"),
+        (("mechanism=crr", "public.path=README.md"), "nothing is set aside with unit=word"),
+        (
+            (
+                "mechanism=none",
+                "public.always=true",
+                "classifier=ridge",
+                "classify.train_on=public",
+                "classify.public_labels=99",
+                "classify.test_on=original",
+                "stages=[classify]",
+            ),
+            "there are 30 public documents",
+        ),
         (("unit=document", "protocol=release"), "protects no whole document; use protocol=paper"),
         (("unit=document", "mechanism=crr", "oov=keep"), "use oov=unk"),
         (
@@ -200,3 +213,36 @@ def test_public_documents_of_a_file(run: Run, tmp_path: Path) -> None:
     assert len(rows["train"]) == 60
     written = {row.private for part in rows.values() for row in part}
     assert written <= {"a fine phone", "the train was late", "profits rose again"}
+
+
+def test_no_protection_is_said_where_there_is_none(run: Run) -> None:
+    """The whole text is called protected where the promise holds, and nowhere else."""
+    audit = ("stages=[audit]", "audit.attacks=[]", *SMALL)
+    for keys, protected in (
+        (("mechanism=none", "unit=document"), False),
+        (("mechanism=trlap", "epsilon=1", "unit=document"), False),
+        (("mechanism=crr", "epsilon=6", "unit=document"), True),
+    ):
+        done = run(*keys, *audit)
+        assert done.returncode == 0, done.stderr
+        assert ("protected is the whole text" in done.stdout) == protected, keys
+
+
+def test_answers_that_are_all_the_same_are_called_so(run: Run) -> None:
+    done = run("mechanism=crr", "mechanism.K=1", "unit=document", "stages=[privatize]", *SMALL)
+    assert done.returncode == 0, done.stderr
+    assert "the answers tell nothing" in " ".join(done.stdout.split())
+
+
+def test_private_texts_are_not_taken_for_public_ones(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    rows = [f"text {word},{label}" for word in "abcdefgh" for label in ("good", "bad")]
+    file.write_text("text,label\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    mine = ("dataset=text", f"dataset.path={file}", "dataset.label=label", *DRR)
+    done = run(*mine, f"public.path={file}")
+    assert done.returncode != 0
+    assert "a file of the private texts, which would be published" in done.stderr
+    named = tmp_path / "public.csv"
+    named.write_text("review\nfine\nbad\n", encoding="utf-8")
+    done = run(*mine, f"public.path={named}")
+    assert done.returncode != 0 and "rename its column of texts so" in done.stderr

@@ -10,6 +10,7 @@ from trlap.documents import store
 from trlap.documents.encoder import Encoder, Floats
 from trlap.documents.store import Store
 from trlap.errors import TrlapError
+from trlap.files import say_once
 
 
 class Counting(Encoder):
@@ -81,3 +82,6 @@ def test_a_damaged_shard_is_named_and_done_again(
     assert rows.tobytes() == expected(TEXTS).tobytes()
     assert sorted(again.asked) == sorted(set(TEXTS))
     assert "cannot be used" in capsys.readouterr().err
+    say_once.cache_clear()
+    kept.encode(TEXTS, Counting(breaks_after=0))
+    assert not capsys.readouterr().err

@@ -144,7 +144,11 @@ def test_an_empty_text_of_a_table_with_one_column_is_answered(folder: Path, kind
     (folder / f"one.{kind}").write_text("mine\nhello there\n\nbye now\n\n")
     target = folder / f"private.{kind}"
     code, said = script(
-        f"input={folder}/one.{kind}", f"output={target}", "column=mine", f"public={folder}/public.txt", *WORDS
+        f"input={folder}/one.{kind}",
+        f"output={target}",
+        "column=mine",
+        f"public={folder}/public.txt",
+        *WORDS,
     )
     assert code == 0 and "4 texts" in said, said
     header, *rows = target.read_text().splitlines()

@@ -117,7 +117,11 @@ def _set_aside(cfg: schema.Dataset, public: schema.Public, train: Split) -> tupl
     if public.path is not None:
         given = replace(cfg, name="text", path=public.path, label=None, split=schema.Splits())
         given.limit = schema.Limit()
-        from_file, _ = read_source(given, source_of(given))
+        try:
+            from_file, _ = read_source(given, source_of(given))
+        except TrlapError as error:
+            reason = str(error).replace("; set dataset.text", "; rename its column of texts so")
+            raise TrlapError(f"public.path: {reason}") from error
         sentences = Reader(given, from_file["train"]).take(
             from_file["train"], from_file["train"].usable(), None
         )

@@ -44,8 +44,9 @@ class Candidates:
         numbers = {text: number for number, text in reversed(list(enumerate(texts)))}
         rows = np.sort(np.fromiter(numbers.values(), np.int64))
         if len(rows) < size:
+            lower = "lower K, " if size > 2 else ""
             raise TrlapError(
-                f"mechanism.K={size}: there are {len(rows)} different public documents; lower K, raise "
+                f"mechanism.K={size}: there are {len(rows)} different public documents; {lower}raise "
                 "public.share or name more by public.path"
             )
         return cls([texts[i] for i in rows], vectors[rows], cut(len(rows), size, seed), seed)

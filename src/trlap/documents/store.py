@@ -17,8 +17,8 @@ from trlap.documents.encoder import Encoder, Floats
 from trlap.files import atomic, digest, say_once
 from trlap.runs.records import Json
 
-# documents of a shard: encoded in half a minute or less
-SHARD = 2048
+# documents of a shard: what a kill costs at most, some seconds
+SHARD = 512
 # bytes that stand for a text
 DIGEST = 16
 
@@ -52,6 +52,7 @@ class Store:
             # cut off, or not as it was written: each part of such a file has a checksum
             except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
                 say_once(f"{path.name} in the cache cannot be used; its documents are encoded anew")
+                path.unlink(missing_ok=True)
                 continue
             for name, row in zip(names, rows, strict=True):
                 if name.tobytes() in wanted:

@@ -192,7 +192,7 @@ def check_enough(public: PublicTexts, size: int) -> None:
     if len(public.texts) < size:
         raise TrlapError(
             f"mechanism.K={size}: a set has so many public texts, and {len(public.texts):,} different ones "
-            "are given; give more by public=, or lower mechanism.K"
+            f"are given; give more by public={', or lower mechanism.K' if size > 2 else ''}"
         )
 
 

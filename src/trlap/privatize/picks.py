@@ -6,7 +6,7 @@ answer alone:
 
     P(y|D) = Σ_w p(w|D) Q(y|w) ≤ max_w Q(y|w) ≤ e^ε min_w' Q(y|w') ≤ e^ε P(y|D')
 
-for any two documents, whatever their words, order and length. An (ε, δ) channel keeps its δ, one for each answer, in the same way:
+for any two documents, whatever their words, order and length. An (ε, δ) channel keeps its δ for each answer:
 Q(S|w) − e^ε Q(S|w') ≤ δ for all pairs, so for all mixtures. k answers at ε/k each, with fresh noise, are ε-DP
 in sum, also where a pick depends on the picks and answers before it (adaptive composition). It needs that
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trlap.runs.numbers import WHOLE, show_number, show_odds
-from trlap.runs.summary import guarantee_line, row
+from trlap.runs.summary import SILENT, guarantee_line, row, silent
 
 if TYPE_CHECKING:
     from trlap.documents.candidates import Candidates
@@ -33,6 +33,8 @@ def own_text(privatizer: "Privatizer", output: str) -> str:
         lines += [row("", line) for line in _whole_texts(privatizer)]
     elif mechanism.private:
         lines += [row("", line) for line in _documents(privatizer)]
+    if silent(privatizer.guarantee):
+        lines.append(row("", SILENT))
     lines += [row(label, line) for label, line in answers.about(privatizer.tally)]
     return "\n".join(lines)
 
@@ -45,7 +47,7 @@ def about_words(mechanism: "Mechanism", tally: "Tally", oov: str, picked: int | 
         yield "LEAKED", f"{known} and were let through unprotected (oov=keep)"
     elif picked is not None:
         of_picked = f"{tally.unknown:,} of {words:,} picked words are outside the vocabulary"
-        yield "unknown", f"{of_picked}; for each <unk> was answered"
+        yield "unknown", f"{of_picked}; for each <unk> was answered. Keep this number to yourself"
     else:
         read = "privatised as" if mechanism.private else "replaced by"
         yield "unknown", f"{known}; each was {read} <unk>"

@@ -155,7 +155,7 @@ def _named(run: RunResult) -> str:
     attacker = run.details.attacker
     if attacker is None:
         return NOTHING
-    what = "words" if run.unit == "word" else "what was picked"
+    what = "words" if run.unit == "word" else "choices"
     return f"{_share(attacker.success)} of {what}{' *' if sees_vector(run) else ''}"
 
 
@@ -221,10 +221,13 @@ def _explained(runs: list[RunResult]) -> list[str]:
     lines = []
     details = runs[0].details
     if runs[0].unit == "document":
-        lines.append(
-            "protected is the whole text: its words, their order and their number; "
-            + ("its label is not" if runs[0].guarantee.covers is None else "and its label with it")
-        )
+        if runs[0].guarantee.holds:
+            label = (
+                "its label is not" if runs[0].guarantee.covers is None else "and its label with it"
+            )
+            lines.append(
+                f"protected is the whole text: its words, their order and their number; {label}"
+            )
     elif details.attacker is not None and details.commonest is not None:
         lines.append(
             f"whoever always names the commonest word is right for {_share(details.commonest)}"
@@ -242,6 +245,7 @@ def _explained(runs: list[RunResult]) -> list[str]:
         )
     lines += [_broken(run) for run in runs if run.guarantee.holds is False] + _possible(runs)
     lines += [line for run in runs if (line := _odds_of(run))]
+    lines += [f"{title(run)}: {summary.SILENT}" for run in runs if summary.silent(run.guarantee)]
     if runs[0].details.vocabulary and not runs[0].details.vocabulary.public:
         lines.append("the vocabulary was made from the training split, which is taken to be public")
     return [part for line in lines for part in _wrapped(line)]
@@ -334,10 +338,10 @@ def _invented(run: RunResult) -> bool:
 def _next(run: RunResult) -> list[str]:
     """Lines that work as they are printed."""
     python, command = interpreter(), run.provenance.command
-    ideas = [
-        (f"{python} run.py -m experiment=smoke plan=true", "what would run"),
-        (f"echo 'Call Mary.' | {python} scripts/privatize.py input=- output=- epsilon=8", ""),
-    ]
+    own = f"echo 'Call Mary.' | {python} scripts/privatize.py input=- output=- epsilon=8"
+    if run.unit == "document":
+        own = f"{python} scripts/privatize.py mechanism=drr epsilon=2 input=… output=… public=…"
+    ideas = [(f"{python} run.py -m experiment=smoke plan=true", "what would run"), (own, "")]
     # a command has the names of files and not their places
     if command is not None and not any(key in command for key in PLACES):
         ideas.insert(0, (f"{command.replace('python', python, 1)} summary=full", "all metrics"))

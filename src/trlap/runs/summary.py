@@ -12,7 +12,13 @@ from trlap.runs.numbers import show_delta, show_number, show_promise
 from trlap.runs.result import Guarantee, RunResult, Scores
 
 LABEL = 11
+# where the exact ε is 0, as of a mechanism with one answer
+SILENT = "the answers tell nothing, so that nothing can be learned from them; raise epsilon"
 VERDICTS = {True: "holds", False: "DOES NOT HOLD", None: "nothing is known"}
+WHOLE_TEXTS = (
+    ("mechanism=drr epsilon=2", "a promise for whole texts"),
+    ("mechanism=crr epsilon=4 unit=document", "one word of every text"),
+)
 IDEAS = (
     ("mechanism=crr epsilon=5", "keeps its promise"),
     ("protocol=tables mechanism=trlap", "what the paper's tables show"),
@@ -46,6 +52,11 @@ def render(result: RunResult) -> str:
     lines.append(row("results", f"{result.folder}/"))
     lines += [row("W&B", line) for line in tracked(result)]
     return "\n".join(line.rstrip() for line in lines)
+
+
+def silent(guarantee: Guarantee) -> bool:
+    """Whether answers are the same whatever is put in."""
+    return guarantee.holds is True and guarantee.exact.epsilon_at_delta_1e6 == 0
 
 
 def row(label: str, text: str) -> str:
@@ -223,7 +234,8 @@ def _notes(result: RunResult) -> list[str]:
 def _next(result: RunResult) -> list[str]:
     data = "" if result.dataset == "demo" else f" dataset={result.dataset}"
     done = f"protocol={result.protocol} mechanism={result.mechanism}"
-    shown = [(line, why) for line, why in IDEAS if line.split(" eps")[0] not in done][:2]
+    ideas = IDEAS if result.unit == "word" else WHOLE_TEXTS
+    shown = [(line, why) for line, why in ideas if line.split(" eps")[0] not in done][:2]
     lines = [(f"{interpreter()} run.py {line}{data}", why) for line, why in shown]
     width = max(len(line) for line, _ in lines)
     return [f"{line:<{width}}   {why}" for line, why in lines]

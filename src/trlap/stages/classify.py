@@ -211,6 +211,11 @@ class Classify(Stage[Classified]):
         corpus, config = inputs[CORPUS], inputs.config
         assert corpus.public is not None and corpus.public.labels is not None
         public = original_rows("train", corpus.public)
+        if (asked := config.classify.public_labels or 0) > len(public):
+            raise TrlapError(
+                f"classify.public_labels={asked}: there are {len(public):,} public documents; lower it, or "
+                "leave it out to take all"
+            )
         chosen = [public[i] for i in with_labels(config, len(public))]
         missing = set(range(len(corpus.label_names or ()))) - {row.label for row in chosen}
         if missing and corpus.label_names:

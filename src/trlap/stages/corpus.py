@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from trlap.config.door import Config
 from trlap.data.given import given_file
+from trlap.errors import TrlapError
 from trlap.files import file_sha256
 from trlap.runs.records import Json
 from trlap.stages.base import Inputs, Stage
@@ -45,8 +46,16 @@ class Corpus(Stage["Text"]):
         return {"public": {"share": config.public.share, "by": by}}
 
     def check(self, config: Config) -> None:
-        if sets_aside(config) and config.public.path is not None:
-            _file(config.public.path)
+        path = config.public.path
+        if not sets_aside(config) or path is None:
+            return
+        from trlap.data import corpus
+
+        private = corpus.fingerprint(config.dataset).get("files")
+        if isinstance(private, dict) and file_sha256(_file(path)) in private.values():
+            raise TrlapError(
+                f"public.path={path}: that is a file of the private texts, which would be published; name another"
+            )
 
     def run(self, inputs: Inputs) -> "Text":
         from trlap.data import corpus

@@ -56,6 +56,11 @@ class Guarantee(Stage[Claims]):
                         f"{key}={getattr(config, key)}: it is for unit=document; with unit=word every "
                         "word is answered for"
                     )
+            if config.public.path is not None and not config.public.always:
+                raise TrlapError(
+                    f"public.path={config.public.path}: nothing is set aside with unit=word; add "
+                    "unit=document, or public.always=true to compare"
+                )
         elif config.protocol.released:
             raise TrlapError(
                 f"unit=document: the authors' code, protocol={config.protocol.name}, protects no whole "
@@ -105,10 +110,11 @@ class Guarantee(Stage[Claims]):
             raise TrlapError(
                 f"unit=word: mechanism={name} answers for whole documents; leave unit out"
             )
-        if config.words != 1 or config.pick != "random":
-            raise TrlapError(
-                f"words={config.words} pick={config.pick}: mechanism={name} picks no words; leave both out"
-            )
+        for key, usual in (("words", 1), ("pick", "random")):
+            if getattr(config, key) != usual:
+                raise TrlapError(
+                    f"{key}={getattr(config, key)}: mechanism={name} picks no words; leave {key} out"
+                )
 
     def check_things(self, config: Config) -> None:
         words, dimension = config.dataset.vocabulary_size, config.embedding.dimension

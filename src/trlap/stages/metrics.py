@@ -31,6 +31,10 @@ class Measured:
     rewritten: Scores | None = None
 
 
+# why a metric of the private text is null
+OF_DOCUMENTS = "a public text is written, which is no version of the original"
+
+
 class Metrics(Stage[Measured]):
     name = "metrics"
     doing = "scoring private text"
@@ -83,7 +87,11 @@ class Metrics(Stage[Measured]):
         def scores(kind: str, candidates: list[str]) -> Scores:
             return measure(Texts(kind, originals, candidates, train), scene)
 
-        private = scores("private", texts(rows["test"], "private"))
+        if inputs.mechanism.unit == "document":
+            names = config.metrics.names
+            private = Scores(dict.fromkeys(names), reasons=dict.fromkeys(names, OF_DOCUMENTS))
+        else:
+            private = scores("private", texts(rows["test"], "private"))
         if REWRITE not in self.reads(config):
             return Measured(private)
         written = inputs[REWRITE].rows["test"]
