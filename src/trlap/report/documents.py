@@ -104,10 +104,13 @@ def taught(results: "pd.DataFrame") -> list[Taught]:
 
 
 def _compared(result: RunResult, classified: Classified) -> bool:
-    """Known noise is undone, and sets have the sizes that the mechanism chooses itself."""
-    return classified.inputs.test_on == "original" and result.settings.mechanism.keys.get("K") in (
-        None,
-        "auto",
+    """Known noise is undone, the data are all of it, and sets have the sizes that the mechanism chooses itself."""
+    settings = result.settings
+    chosen = settings.mechanism.keys.get("K") not in (None, "auto")
+    return (
+        classified.inputs.test_on == "original"
+        and not chosen
+        and settings.dataset.limit.train is None
     )
 
 
