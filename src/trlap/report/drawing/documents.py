@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from trlap.metrics.registry import named
-from trlap.report.documents import ANSWERS, EVERY, SOME, WHOLE, Line, Panel
+from trlap.report.documents import ANSWERS, EVERY, SOME, WHOLE, Line, Panel, Point
 from trlap.report.drawing import style
 from trlap.report.drawing.axis import EpsilonAxis
 from trlap.report.looks import appearance, in_order
@@ -26,13 +26,7 @@ def documents(panels: Sequence[Panel]) -> Figure | None:
         return None
     figure, grid = style.grid(1, len(panels), 7.0, 5.4)
     for axes, panel in zip(grid[0], panels, strict=True):
-        budgets = [
-            point.epsilon
-            for line in panel.budgets
-            for point in line.points
-            if point.epsilon < math.inf
-        ]
-        axis = EpsilonAxis.of(budgets)
+        axis = EpsilonAxis.of(point.epsilon for line in panel.budgets for point in _drawn(line))
         for line in panel.budgets:
             _budget(axes, axis, line)
         style.floor(axes, panel.majority)
@@ -40,7 +34,7 @@ def documents(panels: Sequence[Panel]) -> Figure | None:
         axes.set_title(panel.dataset)
         _levels(axes, panel.levels)
     grid[0, 0].set_ylabel(named("accuracy").label)
-    used = {line.mechanism for panel in panels for line in panel.budgets}
+    used = {line.mechanism for panel in panels for line in panel.budgets if _drawn(line)}
     kinds = {line.answers for panel in panels for line in panel.budgets}
     keys = [style.mark(mechanism) for mechanism in in_order(used)]
     keys += [
@@ -70,7 +64,7 @@ def documents(panels: Sequence[Panel]) -> Figure | None:
 
 def _budget(axes: Axes, axis: EpsilonAxis, line: Line) -> None:
     look = appearance(line.mechanism)
-    points = [point for point in line.points if point.epsilon < math.inf]
+    points = _drawn(line)
     places = [axis.place(point.epsilon) for point in points]
     axes.vlines(
         places,
@@ -92,6 +86,11 @@ def _budget(axes: Axes, axis: EpsilonAxis, line: Line) -> None:
         zorder=3,
         markerfacecolor=filled,
     )
+
+
+def _drawn(line: Line) -> list[Point]:
+    """What has a budget: at 0 nothing is told, and ∞ is none."""
+    return [point for point in line.points if 0 < point.epsilon < math.inf]
 
 
 def _levels(axes: Axes, levels: Sequence[Line]) -> None:
