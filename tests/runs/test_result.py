@@ -125,7 +125,8 @@ def test_every_row_of_the_study_is_read() -> None:
     assert sum(row.details.rewrite is not None for row in found) == sum(
         "loss" in row["metrics"] for row in STUDY
     )
-    assert all("metrics" in row.settings.stages for row in found)
+    # what documents teach is all that those rows are about
+    assert all("metrics" in row.settings.stages for row in found if not of_documents(row))
     assert {row.noisy for row in found if row.mechanism == "none"} == {False}
 
 
