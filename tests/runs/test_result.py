@@ -10,6 +10,7 @@ from conftest import ROOT
 
 from trlap.errors import TrlapError
 from trlap.files import jsonable
+from trlap.report.documents import of_documents
 from trlap.runs import records, result, upgrade
 from trlap.runs.result import (
     Claimed,

@@ -340,7 +340,8 @@ def _next(run: RunResult) -> list[str]:
     python, command = interpreter(), run.provenance.command
     own = f"echo 'Call Mary.' | {python} scripts/privatize.py input=- output=- epsilon=8"
     if run.unit == "document":
-        own = f"{python} scripts/privatize.py mechanism=drr epsilon=2 input=… output=… public=…"
+        reads = "classify.debias=posterior classify.test_on=original"
+        own = f"{python} run.py mechanism=drr epsilon=2 {reads}"
     ideas = [(f"{python} run.py -m experiment=smoke plan=true", "what would run"), (own, "")]
     # a command has the names of files and not their places
     if command is not None and not any(key in command for key in PLACES):
