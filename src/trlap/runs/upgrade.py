@@ -64,6 +64,8 @@ def _from_2(plain: dict[str, Json]) -> dict[str, Json]:
     metrics = dict(details.get("metrics") or {})
     released = dict(metrics.pop("as_released", None) or {})
     released.pop("n_w", None)
+    # rows of a study have no nulls
+    released = {name: value for name, value in released.items() if value is not None}
     details |= {"metrics": metrics} if "metrics" in details else {}
     return plain | {"schema_version": 3, "details": details, "as_released": released}
 
