@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from trlap.report.groups import of_documents as of_documents
 from trlap.report.looks import in_order
 from trlap.report.numbers import UNKNOWN, show_epsilon
 from trlap.report.tables import TextTable
@@ -85,12 +86,6 @@ class Panel:
     @property
     def budgets(self) -> list[Line]:
         return [line for line in self.lines if not line.level]
-
-
-def of_documents(result: RunResult) -> bool:
-    """Whether some documents were set aside as public: such runs are compared with one another alone."""
-    public = result.provenance.config.get("public") or {}
-    return result.unit == "document" or bool(public.get("always"))
 
 
 def taught(results: "pd.DataFrame") -> list[Taught]:

@@ -62,13 +62,17 @@ def noise(result: RunResult) -> str:
     return _digest([result.unit, select(result.provenance.config, _noise_keys(result))])
 
 
+def of_documents(result: RunResult) -> bool:
+    """Whether some documents were set aside as public: such runs are compared with one another alone."""
+    public = result.provenance.config.get("public") or {}
+    return result.unit == "document" or bool(public.get("always"))
+
+
 def _noise_keys(result: RunResult) -> tuple[str, ...]:
-    config = result.provenance.config
-    aside = bool((config.get("public") or {}).get("always"))
-    if not aside and result.unit != "document":
+    if not of_documents(result):
         return NOISE
     # rows that are older than the key have it as it was: labels are public
-    covered = config.get("label") == "private"
+    covered = result.provenance.config.get("label") == "private"
     return (*NOISE, *OF_DOCUMENTS, *(LABEL if covered else ()))
 
 
